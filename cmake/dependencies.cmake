@@ -1,0 +1,15 @@
+# Everything from outside, found once; script/bootstrap installs it.
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(dnnl REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(highway REQUIRED IMPORTED_TARGET libhwy)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+
+add_library(qkv_dependencies INTERFACE)
+target_link_libraries(qkv_dependencies INTERFACE
+  OpenMP::OpenMP_CXX DNNL::dnnl fmt::fmt nlohmann_json::nlohmann_json
+  tomlplusplus::tomlplusplus PkgConfig::highway PkgConfig::xxhash)

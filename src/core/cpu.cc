@@ -1,0 +1,87 @@
+#include "core/cpu.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "qkv/runtime.h"
+
+namespace qkv {
+namespace {
+
+// The quota in whole CPUs from cgroup v2's cpu.max or v1's cfs files; 0 when
+// there is none. Walks up from this process's group: any level may limit.
+int quota_cpus() {
+  double least = 0;
+  auto consider = [&](double quota, double period) {
+    if (quota > 0 && period > 0)
+      least = least == 0 ? quota / period : std::min(least, quota / period);
+  };
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    auto first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    std::string controllers = line.substr(first + 1, second - first - 1);
+    std::string path = line.substr(second + 1);
+    const bool v2 = controllers.empty();
+    if (!v2 && controllers.find("cpu") == std::string::npos) continue;
+    for (;;) {
+      if (v2) {
+        std::ifstream file("/sys/fs/cgroup" + path + "/cpu.max");
+        std::string quota;
+        double period = 0;
+        if (file >> quota >> period && quota != "max")
+          consider(std::strtod(quota.c_str(), nullptr), period);
+      } else {
+        std::string dir = "/sys/fs/cgroup/" + controllers + path;
+        std::ifstream quota_file(dir + "/cpu.cfs_quota_us");
+        std::ifstream period_file(dir + "/cpu.cfs_period_us");
+        double quota = 0, period = 0;
+        if (quota_file >> quota && period_file >> period)
+          consider(quota, period);
+      }
+      if (path.empty() || path == "/") break;
+      path.erase(path.find_last_of('/'));
+    }
+  }
+  return least == 0 ? 0 : std::max(1, static_cast<int>(least));
+}
+
+}  // namespace
+
+int usable_cpus() {
+  int n = 1;
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    n = std::max(1, CPU_COUNT(&set));
+  if (int quota = quota_cpus()) n = std::min(n, quota);
+  return n;
+}
+
+namespace runtime {
+
+std::string missing_cpu_features() {
+  std::string missing;
+  auto need = [&](bool has, const char* name) {
+    if (!has) missing += (missing.empty() ? "" : ", ") + std::string(name);
+  };
+  __builtin_cpu_init();
+  need(__builtin_cpu_supports("avx2"), "AVX2");
+  need(__builtin_cpu_supports("fma"), "FMA");
+  need(__builtin_cpu_supports("bmi2"), "BMI2");
+  return missing;
+}
+
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name"))
+      if (auto colon = line.find(": "); colon != std::string::npos)
+        return line.substr(colon + 2);
+  return "unknown processor";
+}
+
+}  // namespace runtime
+}  // namespace qkv
