@@ -36,11 +36,12 @@ class QKV_API NoGrad {
 QKV_API bool grad_enabled();
 
 // A user's own operation: output was computed from inputs (outside the tape);
-// gradient(d output) returns one tensor per input, of its shape and dtype, or an
-// undefined tensor for an input that needs none. Returns output with history.
-QKV_API Tensor custom_op(
-    const std::string& name, const Tensor& output,
-    const std::vector<Tensor>& inputs,
-    std::function<std::vector<Tensor>(const Tensor& grad)> gradient);
+// gradient(d output) returns one tensor per input, of its shape and dtype, or
+// an undefined tensor for an input that needs none. Returns output with
+// history.
+QKV_API Tensor
+custom_op(const std::string& name, const Tensor& output,
+          const std::vector<Tensor>& inputs,
+          std::function<std::vector<Tensor>(const Tensor& grad)> gradient);
 
 }  // namespace qkv

@@ -11,11 +11,21 @@ namespace qkv {
 
 // f32 and f64 compute; bf16 and f16 are storage only (Tensor::to converts);
 // the integers hold ids, and boolean (one byte, 0 or 1) holds masks.
-enum class DType : std::uint8_t { f32, f64, bf16, f16, i64, i32, u16, u8, boolean };
+enum class DType : std::uint8_t {
+  f32,
+  f64,
+  bf16,
+  f16,
+  i64,
+  i32,
+  u16,
+  u8,
+  boolean
+};
 
-QKV_API std::size_t size_of(DType dtype);         // bytes of one element
-QKV_API std::string_view name_of(DType dtype);    // "f32", …, "bool"
-QKV_API bool is_floating(DType dtype);            // f32, f64, bf16, f16
+QKV_API std::size_t size_of(DType dtype);       // bytes of one element
+QKV_API std::string_view name_of(DType dtype);  // "f32", …, "bool"
+QKV_API bool is_floating(DType dtype);          // f32, f64, bf16, f16
 
 // The C++ type of the elements, where there is one.
 template <class T>

@@ -13,7 +13,8 @@
 namespace qkv {
 
 // Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1,
-// 2, 3"): ten rounds over a 128-bit counter under a 64-bit key. A pure function.
+// 2, 3"): ten rounds over a 128-bit counter under a 64-bit key. A pure
+// function.
 QKV_API std::array<std::uint32_t, 4> philox4x32(
     std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
 
@@ -22,8 +23,8 @@ QKV_API std::uint64_t stream_id(std::string_view path);
 
 // What a random decision in training depends on besides its index: the run's
 // seed, the step, and the stream of the place. Key and counter of Philox are
-// (seed low, seed high ^ step high) and (index low, index high, step low ^ stream
-// high, stream low).
+// (seed low, seed high ^ step high) and (index low, index high, step low ^
+// stream high, stream low).
 struct QKV_API StepRng {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
@@ -41,20 +42,20 @@ class QKV_API TorchRng {
  public:
   explicit TorchRng(std::uint64_t seed);  // init_genrand(seed mod 2^32)
 
-  std::uint32_t u32();   // the next 32-bit output
-  std::uint64_t u64();   // two of them, the first one high
+  std::uint32_t u32();      // the next 32-bit output
+  std::uint64_t u64();      // two of them, the first one high
   std::int64_t random63();  // torch's random_() for int64: u64 mod 2^63
-  double uniform_f64();  // 53 bits, [0, 1)
-  float uniform_f32();   // 24 bits, [0, 1)
+  double uniform_f64();     // 53 bits, [0, 1)
+  float uniform_f32();      // 24 bits, [0, 1)
 
   // Fill contiguous f32 or f64 tensors, in memory order, as torch does.
   void rand(Tensor& out);
   void uniform(Tensor& out, double from, double to);
   void randn(Tensor& out);  // both of torch's ways: n >= 16 and n < 16
   void normal(Tensor& out, double mean, double stddev);
-  std::int64_t randint(std::int64_t n);              // in [0, n)
+  std::int64_t randint(std::int64_t n);  // in [0, n)
   std::vector<std::int64_t> randperm(std::int64_t n);
-  bool bernoulli(double p);                          // uniform_f64() < p
+  bool bernoulli(double p);  // uniform_f64() < p
   // One draw with probability proportional to weights (argmax of w / q, q
   // exponential); throws when they are negative, not finite or all zero.
   std::int64_t multinomial(const float* weights, std::int64_t n);

@@ -21,7 +21,9 @@ class QKV_API Tensor {
  public:
   Tensor() noexcept = default;  // undefined: no shape, no numbers
   Tensor(const Tensor& other) noexcept;
-  Tensor(Tensor&& other) noexcept : impl_(other.impl_) { other.impl_ = nullptr; }
+  Tensor(Tensor&& other) noexcept : impl_(other.impl_) {
+    other.impl_ = nullptr;
+  }
   Tensor& operator=(const Tensor& other) noexcept;
   Tensor& operator=(Tensor&& other) noexcept;
   ~Tensor();
@@ -29,7 +31,8 @@ class QKV_API Tensor {
   // Memory comes from the caching allocator, 64-byte aligned, row-major.
   static Tensor empty(const Shape& shape, DType dtype = DType::f32);
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32);
-  static Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
+  static Tensor full(const Shape& shape, double value,
+                     DType dtype = DType::f32);
   static Tensor scalar(double value, DType dtype = DType::f32);
   // Copies the values; their number must equal shape.numel().
   template <class T>
@@ -45,7 +48,8 @@ class QKV_API Tensor {
     return from(shape, std::span<const T>(values));
   }
   // Uses the caller's row-major memory, aligned to the element; release, if
-  // given, runs when the last handle goes. The caller keeps it alive until then.
+  // given, runs when the last handle goes. The caller keeps it alive until
+  // then.
   static Tensor wrap(void* data, const Shape& shape, DType dtype,
                      std::function<void()> release = {});
 
@@ -89,6 +93,9 @@ class QKV_API Tensor {
   Tensor detach() const;         // the same memory, without history
   void copy_from(const Tensor& source);  // same shape; converts; in place
   void fill(double value);               // in place
+  // Every handle to this tensor now sees its values in another dtype, in new
+  // memory; the gradient is dropped. For leaves only.
+  void convert_in_place(DType dtype);
 
   // Gradients. Only f32 and f64 tensors can require them.
   bool requires_grad() const;

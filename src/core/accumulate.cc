@@ -6,15 +6,17 @@
 namespace qkv {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 15;  // elements: 128 KiB of f32, half an L2
+constexpr std::int64_t kGrain = 1
+                                << 15;  // elements: 128 KiB of f32, half an L2
 
 template <class T>
 void add_in_place(Tensor& sum, const Tensor& value) {
   T* to = sum.data<T>();
   const T* from = value.data<T>();
-  parallel_ranges(sum.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) to[i] += from[i];
-  });
+  parallel_ranges(sum.numel(), kGrain,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t i = begin; i < end; ++i) to[i] += from[i];
+                  });
 }
 
 }  // namespace

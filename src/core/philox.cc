@@ -28,7 +28,9 @@ std::uint64_t stream_id(std::string_view path) {
 
 std::array<std::uint32_t, 4> StepRng::draw(std::uint64_t stream,
                                            std::uint64_t index) const {
-  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+  const auto low = [](std::uint64_t x) {
+    return static_cast<std::uint32_t>(x);
+  };
   const auto high = [](std::uint64_t x) {
     return static_cast<std::uint32_t>(x >> 32);
   };

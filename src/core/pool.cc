@@ -7,7 +7,7 @@
 namespace qkv {
 namespace {
 
-constexpr std::size_t kStep = 64;     // sizes are rounded up to this
+constexpr std::size_t kStep = 64;       // sizes are rounded up to this
 constexpr std::size_t kLargest = 8192;  // above it, operator new
 constexpr std::size_t kClasses = kLargest / kStep;
 

@@ -14,8 +14,7 @@ void retain(T* object) noexcept {
 }
 template <class T>
 void release(T* object) noexcept {
-  if (object &&
-      object->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+  if (object && object->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
     T::destroy(object);
 }
 

@@ -7,7 +7,6 @@
 #include "core/accumulate.h"
 #include "core/check.h"
 #include "core/tensor_impl.h"
-
 #include "qkv/autograd.h"
 
 namespace qkv {
@@ -87,14 +86,16 @@ class CustomNode final : public Node {
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (!inputs.wants(static_cast<int>(i))) continue;
       if (!results[i])
-        fail_input("[{}] its backward returned nothing for input {}, which "
-                   "needs a gradient",
-                   name_, i);
+        fail_input(
+            "[{}] its backward returned nothing for input {}, which "
+            "needs a gradient",
+            name_, i);
       if (results[i].shape() != like_[i].shape() ||
           results[i].dtype() != like_[i].dtype())
-        fail_input("[{}] its backward returned {} {} for input {}, which is {} {}",
-                   name_, name_of(results[i].dtype()), results[i].shape().str(),
-                   i, name_of(like_[i].dtype()), like_[i].shape().str());
+        fail_input(
+            "[{}] its backward returned {} {} for input {}, which is {} {}",
+            name_, name_of(results[i].dtype()), results[i].shape().str(), i,
+            name_of(like_[i].dtype()), like_[i].shape().str());
       inputs.add(static_cast<int>(i), results[i].clone());
     }
   }
@@ -229,9 +230,10 @@ void record_without_backward(const Op& op, Tensor& output,
 void backward(const Tensor& loss, bool keep_graph) {
   if (!loss) fail_input("[backward] the tensor is undefined");
   if (loss.numel() != 1)
-    fail_input("[backward] starts from one number, not from shape {}; use "
-               "backward_from with a gradient",
-               loss.shape().str());
+    fail_input(
+        "[backward] starts from one number, not from shape {}; use "
+        "backward_from with a gradient",
+        loss.shape().str());
   run_backward(loss, Tensor::full(loss.shape(), 1.0, loss.dtype()), keep_graph);
 }
 

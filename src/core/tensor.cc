@@ -212,6 +212,18 @@ void Tensor::fill(double value) {
           impl_->strides);
 }
 
+void Tensor::convert_in_place(DType dtype) {
+  if (qkv::defined(impl_).node)
+    fail_input("[convert_in_place] the tensor was made by '{}': not a leaf",
+               impl_->node->name());
+  const Tensor converted = to(dtype);
+  impl_->storage = converted.impl_->storage;
+  impl_->offset = 0;
+  impl_->strides = converted.impl_->strides;
+  impl_->dtype = dtype;
+  impl_->grad = Tensor();
+}
+
 bool Tensor::requires_grad() const {
   const TensorImpl& t = qkv::defined(impl_);
   return t.requires_grad || t.node;
@@ -222,9 +234,10 @@ Tensor& Tensor::set_requires_grad(bool on) {
     fail_input("only f32 and f64 tensors have gradients, not {}",
                name_of(dtype()));
   if (impl_->node)
-    fail_input("a tensor made by '{}' has its gradient through it; detach() it "
-               "to make a leaf",
-               impl_->node->name());
+    fail_input(
+        "a tensor made by '{}' has its gradient through it; detach() it "
+        "to make a leaf",
+        impl_->node->name());
   impl_->requires_grad = on;
   return *this;
 }

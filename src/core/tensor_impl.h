@@ -15,8 +15,8 @@ struct Storage : Pooled {
   std::atomic<int> references{1};
   void* data = nullptr;
   std::size_t bytes = 0;
-  bool owned = true;               // by the caching allocator
-  std::function<void()> release;   // of wrapped memory
+  bool owned = true;              // by the caching allocator
+  std::function<void()> release;  // of wrapped memory
 
   static void destroy(Storage* storage) noexcept;
 };

@@ -24,11 +24,11 @@ TEST(Tensor, ASizeBeyond63BitsIsAnError) {
 TEST(Autograd, ACustomOpReceivesItsGradient) {
   Tensor x = Tensor::from<double>({1}, {3.0});
   x.set_requires_grad();
-  Tensor y = custom_op("square", Tensor::scalar(9.0, DType::f64), {x},
-                       [x](const Tensor& g) {
-                         return std::vector<Tensor>{Tensor::from<double>(
-                             {1}, {2 * x.item() * g.item()})};
-                       });
+  Tensor y = custom_op(
+      "square", Tensor::scalar(9.0, DType::f64), {x}, [x](const Tensor& g) {
+        return std::vector<Tensor>{
+            Tensor::from<double>({1}, {2 * x.item() * g.item()})};
+      });
   backward(y);
   EXPECT_EQ(x.grad().item(), 6.0);
   EXPECT_THROW(backward(y), Error);  // its graph is spent

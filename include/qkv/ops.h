@@ -1,0 +1,88 @@
+// Differentiable operations. Shapes are in the comments; … stands for any axes.
+// Every operation throws qkv::Error (input) when shapes or dtypes do not fit,
+// naming itself and both. f32 and f64; all inputs of a call share the dtype.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "qkv/export.h"
+#include "qkv/rng.h"
+#include "qkv/tensor.h"
+
+namespace qkv {
+
+// Matrices.
+// x (…,in), weight (out,in), bias (out) or undefined -> (…,out): x Wᵀ + b.
+QKV_API Tensor linear(const Tensor& x, const Tensor& weight,
+                      const Tensor& bias = {});
+// a (…,M,K), b (…,K,N) -> (…,M,N); leading axes equal, or b has none.
+QKV_API Tensor matmul(const Tensor& a, const Tensor& b);
+
+// Element by element; a and b broadcast as in NumPy.
+QKV_API Tensor add(const Tensor& a, const Tensor& b);
+QKV_API Tensor mul(const Tensor& a, const Tensor& b);
+QKV_API Tensor scale(const Tensor& x, double factor);
+QKV_API Tensor relu(const Tensor& x);
+// x·Φ(x), Φ the normal distribution function.
+QKV_API Tensor gelu_erf(const Tensor& x);
+// x/2·(1 + tanh(√(2/π)(x + 0.044715 x³))) (Hendrycks & Gimpel 2016).
+QKV_API Tensor gelu_tanh(const Tensor& x);
+QKV_API Tensor tanh(const Tensor& x);
+QKV_API Tensor sigmoid(const Tensor& x);
+QKV_API Tensor exp(const Tensor& x);
+QKV_API Tensor log(const Tensor& x);
+// Zero with probability p, else x/(1-p); element i of the tensor decides by
+// rng.uniform(stream, i) < p. p in [0, 1).
+QKV_API Tensor dropout(const Tensor& x, double p, const StepRng& rng,
+                       std::uint64_t stream);
+
+// Along the last axis.
+QKV_API Tensor softmax(const Tensor& x);
+QKV_API Tensor log_softmax(const Tensor& x);
+// weight, bias (n), n the last axis; bias may be undefined.
+QKV_API Tensor layer_norm(const Tensor& x, const Tensor& weight,
+                          const Tensor& bias, double eps = 1e-5);
+
+// Along any axis; negative counts from the end.
+QKV_API Tensor sum(const Tensor& x, int axis, bool keep_axis = false);
+QKV_API Tensor mean(const Tensor& x, int axis, bool keep_axis = false);
+// The largest; its gradient goes to the first of equals.
+QKV_API Tensor max(const Tensor& x, int axis, bool keep_axis = false);
+QKV_API Tensor sum(const Tensor& x);  // of all elements, a scalar
+QKV_API Tensor mean(const Tensor& x);
+
+// Shape. reshape: one size may be -1. These return views where they can.
+QKV_API Tensor reshape(const Tensor& x, std::vector<std::int64_t> sizes);
+QKV_API Tensor reshape(const Tensor& x, const Shape& shape);
+QKV_API Tensor transpose(const Tensor& x, int axis_a, int axis_b);
+// Elements begin … end-1 of an axis; negative positions count from its end.
+QKV_API Tensor slice(const Tensor& x, int axis, std::int64_t begin,
+                     std::int64_t end);
+QKV_API Tensor concat(const std::vector<Tensor>& parts, int axis);
+QKV_API Tensor contiguous(const Tensor& x);  // a row-major copy if need be
+
+// Tables and losses. ids and targets are i64.
+// table (V,D), ids (…) -> (…,D). An id outside [0,V) is an error that names it.
+QKV_API Tensor embedding(const Tensor& table, const Tensor& ids);
+
+struct Loss {
+  Tensor mean;       // scalar: over the targets that are not ignored; 0 if none
+  Tensor per_token;  // (rows), without history; 0 where ignored
+  std::int64_t tokens = 0;  // targets that count
+};
+inline constexpr std::int64_t kIgnore = -1;
+
+// logits (…,V), targets (…): the mean of -log softmax(logits)[target]. A target
+// outside [0,V) that is not `ignore` is an error that names position and value.
+QKV_API Loss cross_entropy(const Tensor& logits, const Tensor& targets,
+                           std::int64_t ignore = kIgnore);
+
+// linear then cross_entropy in one: x (…,D), weight (V,D), bias (V) or
+// undefined. By chunks of rows, gradients made at once: the logits of all rows
+// never exist together.
+QKV_API Loss head_loss(const Tensor& x, const Tensor& weight,
+                       const Tensor& bias, const Tensor& targets,
+                       std::int64_t ignore = kIgnore);
+
+}  // namespace qkv

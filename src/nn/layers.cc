@@ -1,0 +1,61 @@
+#include "qkv/nn/layers.h"
+
+#include <cmath>
+
+#include "core/check.h"
+#include "qkv/ops.h"
+
+namespace qkv::nn {
+namespace {
+
+Tensor uniform(const Shape& shape, double bound) {
+  Tensor tensor = Tensor::empty(shape);
+  if (!SkipInit::active()) default_rng().uniform(tensor, -bound, bound);
+  return tensor;
+}
+
+}  // namespace
+
+Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias) {
+  const double bound = 1.0 / std::sqrt(static_cast<double>(in));
+  weight = add_parameter("weight", uniform({out, in}, bound));
+  if (with_bias) bias = add_parameter("bias", uniform({out}, bound));
+}
+
+Tensor Linear::forward(const Tensor& x) const {
+  return linear(x, weight, bias);
+}
+
+Embedding::Embedding(std::int64_t rows, std::int64_t width) {
+  Tensor table = Tensor::empty({rows, width});
+  if (!SkipInit::active()) default_rng().randn(table);
+  weight = add_parameter("weight", table);
+}
+
+Tensor Embedding::forward(const Tensor& ids) const {
+  return embedding(weight, ids);
+}
+
+LayerNorm::LayerNorm(std::int64_t width, bool with_bias, double epsilon)
+    : eps(epsilon) {
+  weight = add_parameter("weight", Tensor::full({width}, 1.0));
+  if (with_bias) bias = add_parameter("bias", Tensor::zeros({width}));
+}
+
+Tensor LayerNorm::forward(const Tensor& x) const {
+  return layer_norm(x, weight, bias, eps);
+}
+
+Dropout::Dropout(double probability) : p(probability) {
+  if (!(p >= 0 && p < 1))
+    fail_input("dropout must be at least 0 and below 1, not {}", p);
+}
+
+Tensor Dropout::forward(const Tensor& x, const Context& context) const {
+  if (!context.training || p == 0) return x;
+  if (!context.rng)
+    fail_input("[dropout] training needs Context::rng at '{}'", path());
+  return dropout(x, p, *context.rng, stream());
+}
+
+}  // namespace qkv::nn

@@ -1,0 +1,139 @@
+#include "qkv/nn/module.h"
+
+#include <set>
+
+#include "core/check.h"
+
+namespace qkv::nn {
+namespace {
+
+thread_local TorchRng t_rng{0};
+thread_local bool t_skip_init = false;
+
+}  // namespace
+
+TorchRng& default_rng() { return t_rng; }
+void manual_seed(std::uint64_t seed) { t_rng = TorchRng(seed); }
+
+SkipInit::SkipInit() : before_(t_skip_init) { t_skip_init = true; }
+SkipInit::~SkipInit() { t_skip_init = before_; }
+bool SkipInit::active() { return t_skip_init; }
+
+std::vector<NamedTensor> Module::parameters() const {
+  std::vector<NamedTensor> out;
+  collect("", out);
+  return out;
+}
+
+void Module::collect(const std::string& prefix,
+                     std::vector<NamedTensor>& out) const {
+  for (const Entry& entry : entries_) {
+    if (entry.module)
+      entry.module->collect(prefix + entry.name + ".", out);
+    else
+      out.push_back({prefix + entry.name, entry.tensor});
+  }
+}
+
+std::int64_t Module::parameter_count() const {
+  std::int64_t count = 0;
+  std::vector<Tensor> seen;
+  for (const NamedTensor& p : parameters()) {
+    bool again = false;
+    for (const Tensor& other : seen) again |= p.tensor.same_storage(other);
+    if (again) continue;
+    seen.push_back(p.tensor);
+    count += p.tensor.numel();
+  }
+  return count;
+}
+
+void Module::zero_grad() {
+  for (NamedTensor& p : parameters()) p.tensor.zero_grad();
+}
+
+void Module::to(DType dtype) {
+  if (dtype != DType::f32 && dtype != DType::f64)
+    fail_input("a module computes in f32 or f64, not in {}", name_of(dtype));
+  for (NamedTensor& p : parameters())
+    if (p.tensor.dtype() != dtype) p.tensor.convert_in_place(dtype);
+}
+
+void Module::load(const std::map<std::string, Tensor>& values) {
+  std::vector<std::string> faults;
+  auto note = [&](std::string fault) { faults.push_back(std::move(fault)); };
+  const auto all = parameters();
+  std::set<std::string> known;
+  for (const NamedTensor& p : all) {
+    known.insert(p.name);
+    auto it = values.find(p.name);
+    if (it == values.end()) {
+      // A tied parameter may come under another of its names.
+      bool elsewhere = false;
+      for (const NamedTensor& other : all)
+        elsewhere |= other.name != p.name &&
+                     other.tensor.same_storage(p.tensor) &&
+                     values.contains(other.name);
+      if (!elsewhere)
+        note(fmt::format("'{}' {} is missing", p.name, p.tensor.shape().str()));
+    } else if (it->second.shape() != p.tensor.shape()) {
+      note(fmt::format("'{}' is {} instead of {}", p.name,
+                       it->second.shape().str(), p.tensor.shape().str()));
+    } else if (!is_floating(it->second.dtype())) {
+      note(fmt::format("'{}' holds {}, not floating point numbers", p.name,
+                       name_of(it->second.dtype())));
+    }
+  }
+  for (const auto& [name, tensor] : values)
+    if (!known.contains(name))
+      note(fmt::format("'{}' {} is not in the model", name,
+                       tensor.shape().str()));
+  for (const NamedTensor& p : all)
+    for (const NamedTensor& other : all) {
+      auto a = values.find(p.name), b = values.find(other.name);
+      if (&p < &other && p.tensor.same_storage(other.tensor) &&
+          a != values.end() && b != values.end() &&
+          !a->second.same_storage(b->second) &&
+          a->second.to(DType::f64).to_vector<double>() !=
+              b->second.to(DType::f64).to_vector<double>())
+        note(fmt::format("'{}' and '{}' are one tied parameter but differ",
+                         p.name, other.name));
+    }
+  if (!faults.empty()) {
+    std::string text;
+    const std::size_t shown = std::min<std::size_t>(faults.size(), 10);
+    for (std::size_t i = 0; i < shown; ++i) text += (i ? "; " : "") + faults[i];
+    if (faults.size() > shown)
+      text += fmt::format("; and {} more", faults.size() - shown);
+    fail_input("the weights do not fit the model: {}", text);
+  }
+  for (NamedTensor p : all)
+    if (auto it = values.find(p.name); it != values.end())
+      p.tensor.copy_from(it->second);
+}
+
+std::string Module::path() const {
+  if (!parent_) return name_;
+  const std::string above = parent_->path();
+  return above.empty() ? name_ : above + "." + name_;
+}
+
+std::uint64_t Module::stream() const { return stream_id(path()); }
+
+Tensor Module::add_parameter(const std::string& name, Tensor tensor) {
+  tensor.set_requires_grad();
+  entries_.push_back({name, tensor, nullptr});
+  return tensor;
+}
+
+void Module::tie_parameter(const std::string& name, const Tensor& tensor) {
+  entries_.push_back({name, tensor, nullptr});
+}
+
+void Module::add_module(const std::string& name, Module& module) {
+  module.name_ = name;
+  module.parent_ = this;
+  entries_.push_back({name, {}, &module});
+}
+
+}  // namespace qkv::nn

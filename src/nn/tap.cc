@@ -1,0 +1,7 @@
+#include "qkv/tap.h"
+
+namespace qkv {
+
+Tap::~Tap() = default;
+
+}  // namespace qkv
