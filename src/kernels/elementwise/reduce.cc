@@ -1,0 +1,123 @@
+#include "kernels/elementwise/reduce.h"
+
+#include <algorithm>
+
+#include "kernels/cut.h"
+
+namespace qkv::kernels {
+namespace {
+
+using std::int64_t;
+
+// Places along n that are summed in one go: about 16 Ki elements.
+int64_t chunk_length(int64_t inner) {
+  return std::max<int64_t>(32, 16384 / std::max<int64_t>(inner, 1));
+}
+
+int64_t chunk_count(int64_t n, int64_t inner) {
+  const int64_t length = chunk_length(inner);
+  return std::max<int64_t>(1, (n + length - 1) / length);
+}
+
+// out (inner) = Σ over the n rows of x.
+template <class T>
+void sum_rows(const T* x, int64_t n, int64_t inner, T* out) {
+  std::fill_n(out, inner, T{0});
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < inner; ++j) out[j] += x[i * inner + j];
+}
+
+}  // namespace
+
+int64_t sum_axis_workspace(int64_t outer, int64_t n, int64_t inner) {
+  const int64_t chunks = chunk_count(n, inner);
+  if (chunks == 1) return 0;
+  return outer * chunks * inner + sum_axis_workspace(outer, chunks, inner);
+}
+
+template <class T>
+void sum_axis(const T* x, int64_t outer, int64_t n, int64_t inner, T* out,
+              T* workspace) {
+  const int64_t chunks = chunk_count(n, inner);
+  if (chunks == 1) {
+    for_rows(outer, std::max<int64_t>(n, 1) * inner,
+             [&](int64_t begin, int64_t end) {
+               for (int64_t o = begin; o < end; ++o)
+                 sum_rows(x + o * n * inner, n, inner, out + o * inner);
+             });
+    return;
+  }
+  const int64_t length = chunk_length(inner);
+  for_rows(outer * chunks, length * inner, [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c) {
+      const int64_t first = c % chunks * length;
+      sum_rows(x + (c / chunks * n + first) * inner,
+               std::min(length, n - first), inner, workspace + c * inner);
+    }
+  });
+  sum_axis(workspace, outer, chunks, inner, out,
+           workspace + outer * chunks * inner);
+}
+
+template <class T>
+void expand_axis(const T* x, int64_t outer, int64_t n, int64_t inner, T factor,
+                 T* out) {
+  if (n == 0 || inner == 0) return;
+  if (inner == 1) {
+    for_rows(outer, n, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o)
+        std::fill_n(out + o * n, n, factor * x[o]);
+    });
+    return;
+  }
+  for_rows(outer * n, inner, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r)
+      for (int64_t j = 0; j < inner; ++j)
+        out[r * inner + j] = factor * x[r / n * inner + j];
+  });
+}
+
+template <class T>
+void max_axis(const T* x, int64_t outer, int64_t n, int64_t inner, T* values,
+              int64_t* indices) {
+  for_rows(outer, n * inner, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o)
+      for (int64_t j = 0; j < inner; ++j) {
+        const T* column = x + o * n * inner + j;
+        int64_t best = 0;
+        T value = column[0];
+        for (int64_t i = 1; i < n && value == value; ++i)
+          if (!(column[i * inner] <= value)) {
+            value = column[i * inner];
+            best = i;
+          }
+        values[o * inner + j] = value;
+        if (indices) indices[o * inner + j] = best;
+      }
+  });
+}
+
+template <class T>
+void max_axis_backward(const T* dy, const int64_t* indices, int64_t outer,
+                       int64_t n, int64_t inner, T* dx) {
+  for_rows(outer, n * inner, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      T* block = dx + o * n * inner;
+      std::fill_n(block, n * inner, T{0});
+      for (int64_t j = 0; j < inner; ++j)
+        block[indices[o * inner + j] * inner + j] = dy[o * inner + j];
+    }
+  });
+}
+
+#define QKV_INSTANTIATE(T)                                                    \
+  template void sum_axis(const T*, int64_t, int64_t, int64_t, T*, T*);        \
+  template void expand_axis(const T*, int64_t, int64_t, int64_t, T, T*);      \
+  template void max_axis(const T*, int64_t, int64_t, int64_t, T*, int64_t*);  \
+  template void max_axis_backward(const T*, const int64_t*, int64_t, int64_t, \
+                                  int64_t, T*);
+QKV_INSTANTIATE(float)
+QKV_INSTANTIATE(double)
+#undef QKV_INSTANTIATE
+
+}  // namespace qkv::kernels

@@ -1,0 +1,51 @@
+// Matrix product: C = alpha · op(A) · op(B) + beta · C (+ bias on every row).
+#pragma once
+
+#include <cstdint>
+
+#include "core/parallel.h"
+
+namespace qkv::kernels {
+
+// All matrices are row-major; op transposes when trans_x is set. op(A) is
+// (m,k), op(B) is (k,n), C is (m,n); ld* is the distance between rows as
+// stored. Any size may be 0: with k = 0 the product is 0. With beta = 0, C is
+// not read. C overlaps neither A nor B.
+template <class T>
+struct Gemm {
+  bool trans_a = false, trans_b = false;
+  std::int64_t m = 0, n = 0, k = 0;
+  T alpha = 1;
+  const T* a = nullptr;
+  std::int64_t lda = 0;
+  const T* b = nullptr;
+  std::int64_t ldb = 0;
+  T beta = 0;
+  T* c = nullptr;
+  std::int64_t ldc = 0;
+  const T* bias = nullptr;  // (n), or none
+};
+
+// Called once for each finished block of C, by the thread that finished it.
+using GemmEpilogue =
+    FunctionRef<void(std::int64_t row_begin, std::int64_t row_end,
+                     std::int64_t col_begin, std::int64_t col_end)>;
+
+// Elements of workspace that gemm wants; 0 for most shapes (a long k with a
+// small C is cut along k, and the parts are summed in order).
+template <class T>
+std::int64_t gemm_workspace(const Gemm<T>& g);
+
+// float: oneDNN on blocks cut by the shape, one parallel region. double, and
+// float on the reference path: a blocked loop, each sum over k in order.
+template <class T>
+void gemm(const Gemm<T>& g, T* workspace,
+          const GemmEpilogue* epilogue = nullptr);
+
+// `batch` products of one shape: a, b and c of item i begin i·stride_* after
+// those in g (stride_a or stride_b may be 0; items of C do not overlap).
+template <class T>
+void gemm_batched(const Gemm<T>& g, std::int64_t batch, std::int64_t stride_a,
+                  std::int64_t stride_b, std::int64_t stride_c);
+
+}  // namespace qkv::kernels
