@@ -36,28 +36,35 @@ struct QKV_API StepRng {
   float uniform(std::uint64_t stream, std::uint64_t index) const;
 };
 
-// PyTorch's CPU generator: MT19937 with PyTorch's own ways of making floats,
-// normals, integers and permutations from it.
+// PyTorch's CPU generator: MT19937 (seeded by init_genrand with the seed's low
+// 32 bits) with PyTorch's own ways of making floats, normals, integers and
+// permutations from it. Uniforms and integers equal PyTorch's to the bit, f32
+// normals to a few ulp (its vectorised log, sin and cos are not ours). On Intel
+// processors PyTorch draws bernoulli_ and exponential_ (so multinomial) from
+// MKL's generator; this one follows what it does on all others.
 class QKV_API TorchRng {
  public:
-  explicit TorchRng(std::uint64_t seed);  // init_genrand(seed mod 2^32)
+  explicit TorchRng(std::uint64_t seed);
 
   std::uint32_t u32();      // the next 32-bit output
   std::uint64_t u64();      // two of them, the first one high
   std::int64_t random63();  // torch's random_() for int64: u64 mod 2^63
-  double uniform_f64();     // 53 bits, [0, 1)
-  float uniform_f32();      // 24 bits, [0, 1)
+  float uniform_f32();      // the low 24 bits of u32, in [0, 1)
+  double uniform_f64();     // the low 53 bits of u64, in [0, 1)
 
-  // Fill contiguous f32 or f64 tensors, in memory order, as torch does.
-  void rand(Tensor& out);
+  // Fill contiguous f32 or f64 tensors in memory order; others are an error, as
+  // are bounds that are not finite or out of order, and a negative stddev.
+  void rand(Tensor& out);  // [0, 1)
   void uniform(Tensor& out, double from, double to);
-  void randn(Tensor& out);  // both of torch's ways: n >= 16 and n < 16
+  void randn(Tensor& out);
   void normal(Tensor& out, double mean, double stddev);
-  std::int64_t randint(std::int64_t n);  // in [0, n)
-  std::vector<std::int64_t> randperm(std::int64_t n);
-  bool bernoulli(double p);  // uniform_f64() < p
-  // One draw with probability proportional to weights (argmax of w / q, q
-  // exponential); throws when they are negative, not finite or all zero.
+
+  std::int64_t randint(std::int64_t n);                // in [0, n), n > 0
+  std::vector<std::int64_t> randperm(std::int64_t n);  // of 0 … n-1
+  bool bernoulli(double p);                            // uniform_f64() < p
+  // One draw with probability proportional to weights (argmax of weight / q, q
+  // exponential); a weight of 0 is never drawn. Throws when a weight is
+  // negative or not finite, or all are zero.
   std::int64_t multinomial(const float* weights, std::int64_t n);
 
   // Everything the next draws depend on, and back: for exact resume.
@@ -69,8 +76,8 @@ class QKV_API TorchRng {
   void refill();
 
   std::array<std::uint32_t, 624> mt_;
-  int next_ = 624;
-  bool cached_ = false;  // the second of a pair of normals
+  std::uint32_t next_ = 624;  // index into mt_
+  bool cached_ = false;       // the second of a pair of normals waits
   double cached_value_ = 0;
 };
 
