@@ -53,7 +53,8 @@ QKV_API Tensor sum(const Tensor& x);  // of all elements, a scalar
 QKV_API Tensor mean(const Tensor& x);
 
 // Shape. reshape: one size may be -1. These return views where they can.
-QKV_API Tensor reshape(const Tensor& x, std::vector<std::int64_t> sizes);
+QKV_API Tensor reshape(const Tensor& x,
+                       std::initializer_list<std::int64_t> sizes);
 QKV_API Tensor reshape(const Tensor& x, const Shape& shape);
 QKV_API Tensor transpose(const Tensor& x, int axis_a, int axis_b);
 // Elements begin … end-1 of an axis; negative positions count from its end.

@@ -45,16 +45,20 @@ struct Queue {
   }
 };
 
-// sum and value may belong to others: only a tensor of our own is added to.
-struct Pending {
-  static void add(Tensor& sum, Tensor value, bool shared) {
-    if (!sum) {
-      sum = shared ? value.clone() : std::move(value);
-    } else {
-      accumulate(sum, value);
-    }
+// Whether nobody else holds x or looks at its memory.
+bool sole(const Tensor& x) {
+  return x.impl()->references.load(std::memory_order_acquire) == 1 &&
+         x.impl()->storage->references.load(std::memory_order_acquire) == 1;
+}
+
+void add_to(Tensor& sum, Tensor value) {
+  if (!sum) {
+    sum = std::move(value);
+    return;
   }
-};
+  if (!sole(sum)) sum = sum.clone();
+  accumulate(sum, value);
+}
 
 class NoBackwardNode final : public Node {
  public:
@@ -96,7 +100,9 @@ class CustomNode final : public Node {
             "[{}] its backward returned {} {} for input {}, which is {} {}",
             name_, name_of(results[i].dtype()), results[i].shape().str(), i,
             name_of(like_[i].dtype()), like_[i].shape().str());
-      inputs.add(static_cast<int>(i), results[i].clone());
+      inputs.add(static_cast<int>(i), results[i].contiguous()
+                                          ? std::move(results[i])
+                                          : results[i].clone());
     }
   }
   void release_saved() override {
@@ -166,12 +172,16 @@ std::vector<std::string_view> registered_ops() {
   return names;
 }
 
-void Gradients::add(int i, Tensor gradient, bool shared) {
+void Gradients::add(int i, Tensor gradient) {
   Edge& edge = edges_[i];
-  if (edge.node)
-    Pending::add(edge.node->gradient, std::move(gradient), shared);
-  else if (edge.leaf)
-    Pending::add(edge.leaf.impl()->grad, std::move(gradient), shared);
+  if (edge.node) {
+    add_to(edge.node->gradient, std::move(gradient));
+  } else if (edge.leaf) {
+    // A leaf's gradient is the user's: it shares memory with nothing.
+    Tensor& sum = edge.leaf.impl()->grad;
+    if (!sum && !sole(gradient)) gradient = gradient.clone();
+    add_to(sum, std::move(gradient));
+  }
 }
 
 void Node::destroy(Node* node) noexcept {

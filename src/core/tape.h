@@ -46,9 +46,9 @@ class Gradients {
 
   // Whether input i needs a gradient: if not, do not compute it.
   bool wants(int i) const { return edges_[i].node || edges_[i].leaf; }
-  // Gives input i its gradient (contiguous, of its shape and dtype). The tensor
-  // may be kept and written to, unless shared says that others hold it too.
-  void add(int i, Tensor gradient, bool shared = false);
+  // Gives input i its gradient (contiguous, of its shape and dtype). The same
+  // tensor may go to several inputs: who shares memory is copied on writing.
+  void add(int i, Tensor gradient);
 
  private:
   std::span<Edge> edges_;

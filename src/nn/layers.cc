@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "nn/linear_in.h"
 #include "qkv/ops.h"
 
 namespace qkv::nn {
@@ -24,6 +25,10 @@ Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias) {
 
 Tensor Linear::forward(const Tensor& x) const {
   return linear(x, weight, bias);
+}
+
+Tensor Linear::forward(const Tensor& x, const Context& context) const {
+  return linear_in(context, x, weight, bias);
 }
 
 Embedding::Embedding(std::int64_t rows, std::int64_t width) {

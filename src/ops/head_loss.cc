@@ -1,0 +1,160 @@
+// The head and the loss in one: logits = x Wᵀ + b by chunks of rows. Each chunk
+// gives its losses, turns into d logits where it lies, and feeds dx, dW and db
+// while it is in cache. The logits of all rows never exist together.
+#include "kernels/elementwise/reduce.h"
+#include "kernels/elementwise/scale.h"
+#include "kernels/loss/cross_entropy.h"
+#include "ops/common.h"
+#include "ops/gemm.h"
+#include "ops/targets.h"
+
+namespace qkv {
+namespace {
+
+const Op kHeadLoss("head_loss");
+
+// Rows of a chunk: 4 MiB of f32 logits, but enough rows that reading and
+// writing dW once a chunk costs little beside the products.
+std::int64_t chunk_rows(std::int64_t classes) {
+  constexpr std::int64_t kLogits = 1 << 20, kLeast = 256;
+  return std::max(kLeast, kLogits / std::max<std::int64_t>(classes, 1));
+}
+
+struct Saved {
+  Tensor dx, dw, db;  // for a gradient of 1
+};
+
+void head_loss_backward(const Saved& saved, const Tensor& gradient,
+                        Gradients& inputs) {
+  const double g = gradient.item();
+  const auto give = [&](int i, const Tensor& d) {
+    if (inputs.wants(i)) inputs.add(i, g == 1 ? d : scale(d, g));
+  };
+  give(0, saved.dx);
+  give(1, saved.dw);
+  give(2, saved.db);
+}
+
+struct Problem {
+  Tensor x, weight, bias, targets;  // all contiguous; bias may be undefined
+  std::int64_t rows, width, classes, counted, ignore;
+};
+
+template <class T>
+void run(const Problem& p, Tensor& losses, Saved* gradients) {
+  const std::int64_t chunk = std::min(chunk_rows(p.classes), p.rows);
+  Tensor logits = Tensor::empty({chunk, p.classes}, p.x.dtype());
+  Tensor part, work;
+  if (gradients && gradients->db) {
+    part = Tensor::empty({p.classes}, p.x.dtype());
+    work = Tensor::empty({kernels::sum_axis_workspace(1, chunk, p.classes)},
+                         p.x.dtype());
+  }
+  const T* bias = p.bias ? p.bias.data<T>() : nullptr;
+  const T scale = p.counted > 0 ? T(1) / static_cast<T>(p.counted) : T(0);
+  for (std::int64_t begin = 0; begin < p.rows; begin += chunk) {
+    const std::int64_t rows = std::min(chunk, p.rows - begin);
+    const T* x = p.x.data<T>() + begin * p.width;
+    run_gemm<T>({.trans_b = true,
+                 .m = rows,
+                 .n = p.classes,
+                 .k = p.width,
+                 .a = x,
+                 .lda = p.width,
+                 .b = p.weight.data<T>(),
+                 .ldb = p.width,
+                 .c = logits.data<T>(),
+                 .ldc = p.classes,
+                 .bias = bias});
+    const kernels::CrossEntropy<T> loss{logits.data<T>(),
+                                        rows,
+                                        p.classes,
+                                        p.classes,
+                                        p.targets.data<std::int64_t>() + begin,
+                                        p.ignore};
+    if (!gradients) {
+      kernels::cross_entropy<T>(loss, losses.data<T>() + begin, nullptr);
+      continue;
+    }
+    kernels::cross_entropy_with_gradient<T>(
+        loss, scale, losses.data<T>() + begin, logits.data<T>());
+    if (gradients->dx)  // dx = dlogits W
+      run_gemm<T>({.m = rows,
+                   .n = p.width,
+                   .k = p.classes,
+                   .a = logits.data<T>(),
+                   .lda = p.classes,
+                   .b = p.weight.data<T>(),
+                   .ldb = p.width,
+                   .c = gradients->dx.data<T>() + begin * p.width,
+                   .ldc = p.width});
+    if (gradients->dw)  // dW += dlogitsᵀ x
+      run_gemm<T>({.trans_a = true,
+                   .m = p.classes,
+                   .n = p.width,
+                   .k = rows,
+                   .a = logits.data<T>(),
+                   .lda = p.classes,
+                   .b = x,
+                   .ldb = p.width,
+                   .beta = begin == 0 ? T(0) : T(1),
+                   .c = gradients->dw.data<T>(),
+                   .ldc = p.width});
+    if (gradients->db) {
+      kernels::sum_axis<T>(logits.data<T>(), 1, rows, p.classes, part.data<T>(),
+                           work.data<T>());
+      kernels::add_scaled<T>(part.data<T>(), T(1), p.classes,
+                             gradients->db.data<T>());
+    }
+  }
+}
+
+}  // namespace
+
+Loss head_loss(const Tensor& x, const Tensor& weight, const Tensor& bias,
+               const Tensor& targets, std::int64_t ignore) {
+  check_same_type("head_loss", x, weight);
+  if (weight.rank() != 2 || x.rank() < 1 || x.dim(-1) != weight.dim(1))
+    fail_input("[head_loss] input {} does not fit weight {}", x.shape().str(),
+               weight.shape().str());
+  if (bias) {
+    check_same_type("head_loss", x, bias);
+    if (bias.shape() != Shape{weight.dim(0)})
+      fail_input("[head_loss] bias {} does not fit weight {}",
+                 bias.shape().str(), weight.shape().str());
+  }
+  const std::int64_t rows = rows_of(x), classes = weight.dim(0);
+  const Targets checked =
+      checked_targets("head_loss", targets, rows, classes, ignore);
+  const Problem problem{packed(x),
+                        packed(weight),
+                        bias ? packed(bias) : Tensor(),
+                        checked.ids,
+                        rows,
+                        weight.dim(1),
+                        classes,
+                        checked.counted,
+                        ignore};
+  Loss loss;
+  loss.tokens = checked.counted;
+  loss.per_token = Tensor::empty({rows}, x.dtype());
+  Saved saved;
+  const bool wanted = needs_record({&x, &weight, &bias});
+  if (wanted) {
+    const auto zeros_for = [&](const Tensor& t) {
+      return t && needs_record({&t}) ? Tensor::zeros(t.shape(), t.dtype())
+                                     : Tensor();
+    };
+    saved = {zeros_for(x), zeros_for(weight), zeros_for(bias)};
+  }
+  with_compute_type(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if (rows > 0) run<T>(problem, loss.per_token, wanted ? &saved : nullptr);
+    loss.mean = mean_loss<T>(loss.per_token, checked.counted);
+  });
+  record(kHeadLoss, loss.mean, {x, weight, bias}, std::move(saved),
+         head_loss_backward);
+  return loss;
+}
+
+}  // namespace qkv
