@@ -1,0 +1,57 @@
+#include "tests/cases/op_case.h"
+
+namespace qkv::testing {
+namespace {
+
+OpCase rows(const char* op, const char* label, Shape shape,
+            Tensor (*f)(const Tensor&)) {
+  return {.op = op,
+          .label = label,
+          .inputs =
+              [=](DType dtype, TorchRng& rng) {
+                return std::vector<Tensor>{normal(shape, dtype, rng)};
+              },
+          .run = [f](const auto& in) { return f(in[0]); }};
+}
+
+const AddCases kSoftmax({
+    rows("softmax", "Rows", {3, 4, 7}, softmax),
+    rows("softmax", "One", {5, 1}, softmax),
+    rows("softmax", "Long", {2, 1001}, softmax),
+    rows("softmax", "NoRows", {0, 5}, softmax),
+    rows("log_softmax", "Rows", {3, 4, 7}, log_softmax),
+    rows("log_softmax", "One", {5, 1}, log_softmax),
+    rows("log_softmax", "Long", {2, 1001}, log_softmax),
+});
+
+OpCase norm(const char* label, Shape shape, bool weight, bool bias) {
+  const std::int64_t n = shape.dim(-1);
+  return {.op = "layer_norm",
+          .label = label,
+          .inputs =
+              [=](DType dtype, TorchRng& rng) {
+                std::vector<Tensor> all{normal(shape, dtype, rng)};
+                if (weight) all.push_back(normal({n}, dtype, rng));
+                if (bias) all.push_back(normal({n}, dtype, rng));
+                return all;
+              },
+          .run =
+              [=](const auto& in) {
+                return layer_norm(in[0], weight ? in[1] : Tensor(),
+                                  bias ? in[2] : Tensor());
+              },
+          .tolerance = 1e-4,
+          .sparse_gradients = shape.numel() ==
+                              0};  // a gradient sums n products of rounded rows
+}
+
+const AddCases kLayerNorm({
+    norm("Full", {3, 4, 8}, true, true),
+    norm("NoBias", {5, 17}, true, false),
+    norm("Plain", {2, 33}, false, false),
+    norm("ManyRows", {513, 64}, true, true),
+    norm("NoRows", {0, 8}, true, true),
+});
+
+}  // namespace
+}  // namespace qkv::testing

@@ -1,0 +1,48 @@
+// One description of an operation drives all its tests and its benchmark.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "qkv/ops.h"
+#include "qkv/rng.h"
+#include "qkv/tensor.h"
+
+namespace qkv::testing {
+
+struct OpCase {
+  std::string op;     // its registered name
+  std::string label;  // what is special about this case; letters and digits
+  // Makes the inputs; floating ones in the dtype given, the others (ids) i64.
+  std::function<std::vector<Tensor>(DType, TorchRng&)> inputs;
+  std::function<Tensor(const std::vector<Tensor>&)> run;
+  // Fast f32 against f64 reference: |a - b| <= tolerance · max(1, max |b|), for
+  // the output and for every gradient.
+  double tolerance = 2e-5;
+  double flops = 0, bytes = 0;  // of the forward, for the benchmark
+  bool differentiable = true;
+  // Whether the inputs may be given with strides and the values left alone: not
+  // where the case itself is about strides.
+  bool strided_variant = true;
+  // Gradients that are nearly all 0 by nature (a maximum, an empty batch): else
+  // a check of zeros against zeros counts as a failure.
+  bool sparse_gradients = false;
+};
+
+// Every case, in order of registration.
+const std::vector<OpCase>& op_cases();
+
+// A static of this type in a file of cases adds them.
+struct AddCases {
+  explicit AddCases(std::vector<OpCase> cases);
+};
+
+// Standard normal numbers, and ids below limit.
+Tensor normal(const Shape& shape, DType dtype, TorchRng& rng);
+Tensor random_ids(const Shape& shape, std::int64_t limit, TorchRng& rng);
+
+// The same values with gaps between them: no axis is contiguous.
+Tensor with_gaps(const Tensor& x);
+
+}  // namespace qkv::testing

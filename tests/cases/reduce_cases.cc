@@ -1,0 +1,38 @@
+#include "tests/cases/op_case.h"
+
+namespace qkv::testing {
+namespace {
+
+OpCase reduce(const char* op, const char* label, Shape shape,
+              std::function<Tensor(const Tensor&)> f) {
+  return {.op = op,
+          .label = label,
+          .inputs =
+              [=](DType dtype, TorchRng& rng) {
+                return std::vector<Tensor>{normal(shape, dtype, rng)};
+              },
+          .run = [f](const auto& in) { return f(in[0]); },
+          .sparse_gradients = std::string(op) == "max"};
+}
+
+const AddCases kReduce({
+    reduce("sum", "First", {5, 3, 4},
+           [](const Tensor& x) { return sum(x, 0); }),
+    reduce("sum", "MiddleKept", {5, 3, 4},
+           [](const Tensor& x) { return sum(x, 1, true); }),
+    reduce("sum", "Last", {5, 33}, [](const Tensor& x) { return sum(x, -1); }),
+    reduce("sum", "All", {5, 33}, [](const Tensor& x) { return sum(x); }),
+    reduce("sum", "EmptyAxis", {3, 0, 2},
+           [](const Tensor& x) { return sum(x, 1); }),
+    reduce("sum", "LongFirst", {3000, 17},
+           [](const Tensor& x) { return sum(x, 0); }),
+    reduce("mean", "First", {5, 3, 4},
+           [](const Tensor& x) { return mean(x, 0); }),
+    reduce("mean", "All", {7, 9}, [](const Tensor& x) { return mean(x); }),
+    reduce("max", "Last", {5, 33}, [](const Tensor& x) { return max(x, -1); }),
+    reduce("max", "FirstKept", {5, 3, 4},
+           [](const Tensor& x) { return max(x, 0, true); }),
+});
+
+}  // namespace
+}  // namespace qkv::testing

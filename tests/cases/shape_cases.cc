@@ -1,0 +1,50 @@
+#include "tests/cases/op_case.h"
+
+namespace qkv::testing {
+namespace {
+
+OpCase look(const char* op, const char* label, Shape shape,
+            std::function<Tensor(const Tensor&)> f) {
+  return {.op = op,
+          .label = label,
+          .inputs =
+              [=](DType dtype, TorchRng& rng) {
+                return std::vector<Tensor>{normal(shape, dtype, rng)};
+              },
+          .run = [f](const auto& in) { return f(in[0]); },
+          .sparse_gradients = std::string(label) == "Nothing"};
+}
+
+const AddCases kShapes({
+    look("reshape", "Join", {3, 4, 5},
+         [](const Tensor& x) {
+           return reshape(x, {12, -1});
+         }),
+    look("reshape", "OfTransposed", {3, 4},
+         [](const Tensor& x) { return reshape(transpose(x, 0, 1), {12}); }),
+    look("transpose", "Outer", {3, 4, 5},
+         [](const Tensor& x) { return transpose(x, 0, 2); }),
+    look("slice", "Middle", {3, 6, 2},
+         [](const Tensor& x) { return slice(x, 1, 2, 5); }),
+    look("slice", "Nothing", {3, 6},
+         [](const Tensor& x) { return slice(x, 1, 2, 2); }),
+    look("contiguous", "Transposed", {7, 5},
+         [](const Tensor& x) { return contiguous(transpose(x, 0, 1)); }),
+});
+
+const AddCases kConcat({{.op = "concat",
+                         .label = "Three",
+                         .inputs =
+                             [](DType dtype, TorchRng& rng) {
+                               return std::vector<Tensor>{
+                                   normal({2, 1, 3}, dtype, rng),
+                                   normal({2, 4, 3}, dtype, rng),
+                                   normal({2, 0, 3}, dtype, rng)};
+                             },
+                         .run =
+                             [](const auto& in) {
+                               return concat({in[0], in[1], in[2]}, 1);
+                             }}});
+
+}  // namespace
+}  // namespace qkv::testing
