@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace qkv {
 
@@ -31,5 +33,29 @@ template <class E>
 std::string_view name_of_enum(E value) {
   return EnumNames<E>::names[static_cast<std::size_t>(value)];
 }
+
+// The one way in for what reads or writes a configuration field by field.
+class FieldVisitor {
+ public:
+  virtual ~FieldVisitor() = default;
+  virtual void visit(std::int64_t& value, const Field& field) = 0;
+  virtual void visit(double& value, const Field& field) = 0;
+  virtual void visit(bool& value, const Field& field) = 0;
+  virtual void visit(std::string& value, const Field& field) = 0;
+  virtual void visit_choice(int& index, std::span<const std::string_view> names,
+                            const Field& field) = 0;
+
+  // What visit_fields calls.
+  template <class T>
+  void operator()(T& value, const Field& field) {
+    if constexpr (std::is_enum_v<T>) {
+      int index = static_cast<int>(value);
+      visit_choice(index, EnumNames<T>::names, field);
+      value = static_cast<T>(index);
+    } else {
+      visit(value, field);
+    }
+  }
+};
 
 }  // namespace qkv

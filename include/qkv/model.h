@@ -27,6 +27,38 @@ struct QKV_API DecodeState {
   std::vector<int> active;
 };
 
+struct LanguageModel;
+
+// The configuration of one kind of model, as bundle, checkpoint and command
+// line see it: fields by name.
+class QKV_API ModelConfig {
+ public:
+  virtual ~ModelConfig();
+  virtual std::string_view kind() const = 0;  // "gpt"
+  virtual void visit(FieldVisitor& visitor) = 0;
+  virtual std::unique_ptr<ModelConfig> clone() const = 0;
+  // Throws naming the field that is wrong.
+  virtual std::unique_ptr<LanguageModel> make() const = 0;
+  // What every language model has, whatever its kind.
+  virtual void set_vocab_size(std::int64_t n) = 0;
+  virtual void set_block_size(std::int64_t n) = 0;
+};
+
+// The registered kinds of models, by name; a kind is a file in src/models with
+// one static of type RegisterModel.
+struct ModelKind {
+  std::string_view name;
+  std::string_view help;
+  std::unique_ptr<ModelConfig> (*config)();  // with its defaults
+};
+QKV_API std::vector<ModelKind> model_kinds();
+// Throws listing the kinds there are.
+QKV_API std::unique_ptr<ModelConfig> model_config(std::string_view kind);
+
+struct QKV_API RegisterModel {
+  explicit RegisterModel(const ModelKind& kind);
+};
+
 struct QKV_API LanguageModel : nn::Module {
   // ids (B,T) i64 -> (B,T,V). With context.state, T new tokens per active slot,
   // after those it has seen.

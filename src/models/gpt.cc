@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "core/tensor_impl.h"
+#include "models/config_of.h"
 #include "nn/gpt_block.h"
 #include "nn/linear_in.h"
 #include "nn/tap.h"
@@ -58,10 +59,23 @@ class GptState final : public DecodeState {
   std::int64_t block_;
 };
 
+struct GptTraits {
+  static constexpr std::string_view kind = "gpt";
+  static std::unique_ptr<LanguageModel> make(const GptConfig& config) {
+    return make_gpt(config);
+  }
+};
+using GptDescription = ConfigOf<GptConfig, GptTraits>;
+const RegisterModel kGpt({GptTraits::kind,
+                          "transformer decoder: attention over all that came "
+                          "before",
+                          GptDescription::defaults});
+
 class Gpt final : public LanguageModel {
  public:
   explicit Gpt(const GptConfig& config)
       : config_(config),
+        description_(config),
         wte_(config.vocab_size, config.n_embd),
         wpe_(config.block_size, config.n_embd),
         dropout_(config.embd_dropout),
@@ -106,7 +120,7 @@ class Gpt final : public LanguageModel {
     return std::make_unique<GptState>(config_, slots, wte_.weight.dtype());
   }
 
-  std::string_view kind() const override { return "gpt"; }
+  const ModelConfig& config() const override { return description_; }
   std::int64_t vocab_size() const override { return config_.vocab_size; }
   std::int64_t block_size() const override { return config_.block_size; }
 
@@ -192,6 +206,7 @@ class Gpt final : public LanguageModel {
   }
 
   GptConfig config_;
+  GptDescription description_;
   Holder transformer_;
   nn::Embedding wte_, wpe_;
   nn::Dropout dropout_;

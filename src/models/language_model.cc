@@ -1,8 +1,41 @@
+#include <algorithm>
+
+#include "core/check.h"
 #include "qkv/model.h"
 
 namespace qkv {
 
+namespace {
+
+std::vector<ModelKind>& kinds() {
+  static auto* kinds = new std::vector<ModelKind>;
+  return *kinds;
+}
+
+}  // namespace
+
 DecodeState::~DecodeState() = default;
+ModelConfig::~ModelConfig() = default;
+
+RegisterModel::RegisterModel(const ModelKind& kind) { kinds().push_back(kind); }
+
+std::vector<ModelKind> model_kinds() {
+  auto sorted = kinds();
+  std::sort(sorted.begin(), sorted.end(),
+            [](const ModelKind& a, const ModelKind& b) {
+              return a.name < b.name;
+            });
+  return sorted;
+}
+
+std::unique_ptr<ModelConfig> model_config(std::string_view kind) {
+  std::string names;
+  for (const ModelKind& known : model_kinds()) {
+    if (known.name == kind) return known.config();
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+  }
+  fail_input("there is no model '{}'; there are: {}", kind, names);
+}
 
 Loss LanguageModel::loss(const Tensor& ids, const Tensor& targets,
                          Context& context) {

@@ -1,0 +1,37 @@
+// Configurations as JSON, through their visit_fields.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/parallel.h"
+#include "qkv/fields.h"
+
+namespace qkv {
+
+// Calls a configuration's visit_fields with the visitor.
+using VisitConfig = FunctionRef<void(FieldVisitor&)>;
+
+nlohmann::ordered_json fields_to_json(VisitConfig config);
+
+// Sets the fields that the object names and leaves the others. Throws an input
+// error that begins with `where` and names field, value and what is allowed:
+// unknown name (with the nearest one), wrong type, out of range, unknown choice.
+void fields_from_json(const nlohmann::json& object, VisitConfig config,
+                      const std::string& where);
+
+// The value of one field from text ("3e-4", "true", "gelu-tanh"), as JSON of
+// the field's type. what names the option in errors: "--lr".
+nlohmann::json field_from_text(const std::string& text, std::string_view name,
+                               VisitConfig config, const std::string& what);
+
+// One line for each field that differs: "n_layer: 4 here, 6 there".
+std::vector<std::string> field_differences(VisitConfig here, VisitConfig there);
+
+// The name among candidates that is nearest to what was written, or empty when
+// none is near: for "did you mean".
+std::string nearest(std::string_view written,
+                    const std::vector<std::string>& candidates);
+
+}  // namespace qkv
