@@ -32,7 +32,20 @@ class QKV_API NoGrad {
   bool before_;
 };
 
-// True unless a NoGrad lives on this thread.
+// While one lives, they record again: for a backward of one's own (which runs
+// without recording) that computes something anew and differentiates it.
+class QKV_API EnableGrad {
+ public:
+  EnableGrad();
+  ~EnableGrad();
+  EnableGrad(const EnableGrad&) = delete;
+  EnableGrad& operator=(const EnableGrad&) = delete;
+
+ private:
+  bool before_;
+};
+
+// Whether operations on this thread record: the innermost of the two decides.
 QKV_API bool grad_enabled();
 
 // A user's own operation: output was computed from inputs (outside the tape);

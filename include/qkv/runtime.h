@@ -14,7 +14,7 @@ inline constexpr const char* kVersion = "0.1.0";
 namespace runtime {
 
 // Threads of one computation. Default: min(affinity, cgroup quota rounded
-// down), at least 1. Results do not depend on it. Throws below 1.
+// down), at least 1. Results do not depend on it. Throws outside 1 to 1024.
 QKV_API void set_threads(int n);
 QKV_API int threads();
 

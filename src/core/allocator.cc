@@ -27,6 +27,12 @@ struct Cache {
   std::mutex mutex;
   std::unordered_map<std::size_t, std::vector<void*>> free;
   runtime::MemoryStats stats;
+
+  void hand_out(std::size_t size) {
+    ++stats.allocations;
+    stats.in_use += static_cast<std::int64_t>(size);
+    if (stats.in_use > stats.peak) stats.peak = stats.in_use;
+  }
 };
 Cache& cache() {
   static Cache* cache = new Cache;  // never destroyed: statics may outlive it
@@ -41,35 +47,32 @@ void* allocate_bytes(std::size_t bytes) {
   if (bytes > (std::size_t{1} << 62))
     fail_input("out of memory: {} bytes do not exist", bytes);
   const std::size_t size = rounded(bytes);
+  Cache& c = cache();
   void* block = nullptr;
   {
-    Cache& c = cache();
     std::lock_guard lock(c.mutex);
-    ++c.stats.allocations;
-    c.stats.in_use += static_cast<std::int64_t>(size);
-    if (c.stats.in_use > c.stats.peak) c.stats.peak = c.stats.in_use;
     auto it = c.free.find(size);
     if (it != c.free.end() && !it->second.empty()) {
       block = it->second.back();
       it->second.pop_back();
       c.stats.cached -= static_cast<std::int64_t>(size);
-    } else {
-      ++c.stats.misses;
+      c.hand_out(size);
     }
   }
-  if (!block) block = std::aligned_alloc(kAlignment, size);
-  if (!block) {  // other sizes in the cache may hold what is missing
-    runtime::release_cached_memory();
-    block = std::aligned_alloc(kAlignment, size);
-  }
   if (!block) {
-    Cache& c = cache();
+    block = std::aligned_alloc(kAlignment, size);
+    if (!block) {  // other sizes in the cache may hold what is missing
+      runtime::release_cached_memory();
+      block = std::aligned_alloc(kAlignment, size);
+    }
+    if (!block)
+      fail_input(
+          "out of memory: a block of {} bytes could not be had; use a smaller "
+          "model, batch or context",
+          bytes);
     std::lock_guard lock(c.mutex);
-    c.stats.in_use -= static_cast<std::int64_t>(size);
-    fail_input(
-        "out of memory: a block of {} bytes could not be had; use a smaller "
-        "model, batch or context",
-        bytes);
+    ++c.stats.misses;
+    c.hand_out(size);
   }
   if (g_poison.load(std::memory_order_relaxed)) std::memset(block, 0xff, size);
   return block;

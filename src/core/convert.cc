@@ -1,12 +1,18 @@
 #include "core/convert.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
+
+#include "core/parallel.h"
 
 namespace qkv {
 namespace {
+
+constexpr std::int64_t kGrain = 1 << 16;  // elements a thread takes at a time
 
 struct Bf16 {
   std::uint16_t bits;
@@ -25,9 +31,20 @@ auto widen(From value) {
     return value;
 }
 
+// Truncates; what lies outside To's range goes to its nearer end, NaN to 0.
+template <class To, class From>
+To saturate(From value) {
+  using Limits = std::numeric_limits<To>;
+  if (std::isnan(value)) return 0;
+  if (value >= static_cast<From>(Limits::max())) return Limits::max();
+  if (value <= static_cast<From>(Limits::min())) return Limits::min();
+  return static_cast<To>(value);
+}
+
 template <class To, class From>
 To cast(From from) {
   const auto value = widen(from);
+  using Value = std::remove_const_t<decltype(value)>;
   if constexpr (std::is_same_v<To, From>)
     return from;
   else if constexpr (std::is_same_v<To, Bf16>)
@@ -36,31 +53,62 @@ To cast(From from) {
     return {f32_to_f16(static_cast<float>(value))};
   else if constexpr (std::is_same_v<To, bool>)
     return value != 0;
+  else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<Value>)
+    return saturate<To>(value);
   else
     return static_cast<To>(value);
 }
 
-template <class From, class To>
-void copy_loop(const From* source, To* target, const Shape& shape,
-               const Strides& from, const Strides& to, int axis) {
-  if (axis == shape.rank()) {
-    *target = cast<To>(*source);
-    return;
+// The axes to walk, outermost first. Neighbours that both sides pass through in
+// one stride are merged and axes of one element left out: a contiguous copy is
+// a single axis.
+struct Axes {
+  int rank = 0;
+  std::int64_t size[kMaxRank];
+  std::int64_t from[kMaxRank], to[kMaxRank];  // strides
+
+  Axes(const Shape& shape, const Strides& source, const Strides& target) {
+    for (int i = 0; i < shape.rank(); ++i) {
+      if (shape[i] == 1) continue;
+      if (rank > 0 && from[rank - 1] == source[i] * shape[i] &&
+          to[rank - 1] == target[i] * shape[i]) {
+        size[rank - 1] *= shape[i];
+      } else {
+        size[rank++] = shape[i];
+      }
+      from[rank - 1] = source[i];
+      to[rank - 1] = target[i];
+    }
+    if (rank == 0) {  // one element
+      size[0] = from[0] = to[0] = 1;
+      rank = 1;
+    }
   }
-  const std::int64_t n = shape[axis];
-  if (axis + 1 == shape.rank()) {
-    if (std::is_same_v<From, To> && from[axis] == 1 && to[axis] == 1) {
+};
+
+template <class From, class To>
+void copy_row(const From* source, std::int64_t from, To* target,
+              std::int64_t to, std::int64_t n) {
+  if (from == 1 && to == 1) {
+    if constexpr (std::is_same_v<From, To>)
       std::memcpy(static_cast<void*>(target), source,
                   static_cast<std::size_t>(n) * sizeof(To));
-      return;
-    }
-    for (std::int64_t i = 0; i < n; ++i)
-      target[i * to[axis]] = cast<To>(source[i * from[axis]]);
+    else
+      for (std::int64_t i = 0; i < n; ++i) target[i] = cast<To>(source[i]);
     return;
   }
   for (std::int64_t i = 0; i < n; ++i)
-    copy_loop(source + i * from[axis], target + i * to[axis], shape, from, to,
-              axis + 1);
+    target[i * to] = cast<To>(source[i * from]);
+}
+
+template <class From, class To>
+void copy_axes(const From* source, To* target, const Axes& axes, int axis,
+               std::int64_t n) {
+  const std::int64_t from = axes.from[axis], to = axes.to[axis];
+  if (axis + 1 == axes.rank) return copy_row(source, from, target, to, n);
+  for (std::int64_t i = 0; i < n; ++i)
+    copy_axes(source + i * from, target + i * to, axes, axis + 1,
+              axes.size[axis + 1]);
 }
 
 template <class F>
@@ -93,12 +141,19 @@ void convert(const void* source, DType source_type, const Shape& shape,
              const Strides& source_strides, void* target, DType target_type,
              const Strides& target_strides) {
   if (shape.numel() == 0) return;
-  with_type(source_type, [&](auto from) {
-    with_type(target_type, [&](auto to) {
-      using From = decltype(from);
-      using To = decltype(to);
-      copy_loop(static_cast<const From*>(source), static_cast<To*>(target),
-                shape, source_strides, target_strides, 0);
+  const Axes axes(shape, source_strides, target_strides);
+  const std::int64_t inner = shape.numel() / axes.size[0];
+  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / inner);
+  with_type(source_type, [&](auto from_type) {
+    with_type(target_type, [&](auto to_type) {
+      using From = decltype(from_type);
+      using To = decltype(to_type);
+      parallel_ranges(
+          axes.size[0], grain, [&](std::int64_t begin, std::int64_t end) {
+            copy_axes(static_cast<const From*>(source) + begin * axes.from[0],
+                      static_cast<To*>(target) + begin * axes.to[0], axes, 0,
+                      end - begin);
+          });
     });
   });
 }

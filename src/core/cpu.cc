@@ -5,21 +5,20 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "qkv/runtime.h"
 
 namespace qkv {
-namespace {
 
-// The quota in whole CPUs from cgroup v2's cpu.max or v1's cfs files; 0 when
-// there is none. Walks up from this process's group: any level may limit.
-int quota_cpus() {
+int quota_cpus(const std::string& root) {
   double least = 0;
   auto consider = [&](double quota, double period) {
     if (quota > 0 && period > 0)
       least = least == 0 ? quota / period : std::min(least, quota / period);
   };
-  std::ifstream groups("/proc/self/cgroup");
+  const std::string mount = root + "/sys/fs/cgroup";
+  std::ifstream groups(root + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
     auto first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
@@ -29,13 +28,13 @@ int quota_cpus() {
     if (!v2 && controllers.find("cpu") == std::string::npos) continue;
     for (;;) {
       if (v2) {
-        std::ifstream file("/sys/fs/cgroup" + path + "/cpu.max");
+        std::ifstream file(mount + path + "/cpu.max");
         std::string quota;
         double period = 0;
         if (file >> quota >> period && quota != "max")
           consider(std::strtod(quota.c_str(), nullptr), period);
       } else {
-        std::string dir = "/sys/fs/cgroup/" + controllers + path;
+        std::string dir = mount + "/" + controllers + path;
         std::ifstream quota_file(dir + "/cpu.cfs_quota_us");
         std::ifstream period_file(dir + "/cpu.cfs_period_us");
         double quota = 0, period = 0;
@@ -43,19 +42,20 @@ int quota_cpus() {
           consider(quota, period);
       }
       if (path.empty() || path == "/") break;
-      path.erase(path.find_last_of('/'));
+      const auto slash = path.find_last_of('/');
+      path.erase(slash == std::string::npos ? 0 : slash);
     }
   }
   return least == 0 ? 0 : std::max(1, static_cast<int>(least));
 }
 
-}  // namespace
-
 int usable_cpus() {
-  int n = 1;
+  // The mask has room for 1024 processors; a machine with more refuses it.
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    n = std::max(1, CPU_COUNT(&set));
+  int n = sched_getaffinity(0, sizeof set, &set) == 0
+              ? CPU_COUNT(&set)
+              : static_cast<int>(std::thread::hardware_concurrency());
+  n = std::max(1, n);
   if (int quota = quota_cpus()) n = std::min(n, quota);
   return n;
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <limits>
+#include <mutex>
 
 #include "core/check.h"
 #include "core/cpu.h"
@@ -14,13 +16,34 @@ namespace qkv {
 namespace {
 
 std::atomic<int> g_threads{0};  // 0: not chosen yet
+constexpr int kMostThreads = 1024;
+
+// This thread's number in the region that runs, 0 outside. OpenMP's own number
+// would not do: the caller may be inside a larger region of its own.
+thread_local int t_worker = 0;
+
+// The failure of the lowest block, so that the same error is thrown whatever
+// the thread count.
+struct Failure {
+  std::mutex mutex;
+  std::atomic<std::int64_t> block{std::numeric_limits<std::int64_t>::max()};
+  std::exception_ptr exception;
+
+  void record(std::int64_t failed) {
+    std::lock_guard lock(mutex);
+    if (failed >= block) return;
+    block = failed;
+    exception = std::current_exception();
+  }
+};
 
 }  // namespace
 
 namespace runtime {
 
 void set_threads(int n) {
-  if (n < 1) fail_input("threads must be at least 1, not {}", n);
+  if (n < 1 || n > kMostThreads)
+    fail_input("threads must be 1 to {}, not {}", kMostThreads, n);
   g_threads = n;
 }
 
@@ -43,24 +66,23 @@ void parallel_for_worker(std::int64_t blocks,
   const int workers =
       static_cast<int>(std::min<std::int64_t>(blocks, runtime::threads()));
   if (workers <= 1 || omp_in_parallel()) {
-    const int worker = omp_in_parallel() ? omp_get_thread_num() : 0;
-    for (std::int64_t block = 0; block < blocks; ++block) body(block, worker);
+    for (std::int64_t block = 0; block < blocks; ++block) body(block, t_worker);
     return;
   }
-  std::exception_ptr failure;
-  std::atomic<bool> failed{false};
+  Failure failure;
   auto guarded = [&](std::int64_t block, int worker) {
-    if (failed.load(std::memory_order_relaxed)) return;
+    if (block > failure.block.load(std::memory_order_relaxed)) return;
     try {
       body(block, worker);
     } catch (...) {
-      if (!failed.exchange(true)) failure = std::current_exception();
+      failure.record(block);
     }
   };
   std::atomic<std::int64_t> next{0};
 #pragma omp parallel num_threads(workers)
   {
     const int worker = omp_get_thread_num();
+    t_worker = worker;
     if (schedule == Schedule::dynamic) {
       for (std::int64_t block = next++; block < blocks; block = next++)
         guarded(block, worker);
@@ -71,8 +93,9 @@ void parallel_for_worker(std::int64_t blocks,
       for (std::int64_t block = begin; block < end; ++block)
         guarded(block, worker);
     }
+    t_worker = 0;
   }
-  if (failure) std::rethrow_exception(failure);
+  if (failure.exception) std::rethrow_exception(failure.exception);
 }
 
 void parallel_for(std::int64_t blocks, FunctionRef<void(std::int64_t)> body,

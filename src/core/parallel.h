@@ -36,8 +36,9 @@ class FunctionRef<R(Args...)> {
 enum class Schedule { even, dynamic };
 
 // Calls body(block) for block in [0, blocks). One region; on the calling thread
-// alone when there is one block, one thread, or a region already runs. The
-// first exception of a block is thrown again here.
+// alone when there is one block, one thread, or a region already runs. When
+// blocks throw, the exception of the lowest one is thrown again here, and
+// blocks above it may not have run.
 void parallel_for(std::int64_t blocks, FunctionRef<void(std::int64_t)> body,
                   Schedule schedule = Schedule::even);
 

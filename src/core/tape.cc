@@ -79,14 +79,15 @@ class CustomNode final : public Node {
   using Gradient = std::function<std::vector<Tensor>(const Tensor&)>;
   CustomNode(std::string name, Gradient gradient, std::vector<Tensor> inputs)
       : name_(std::move(name)), gradient_(std::move(gradient)) {
-    for (const Tensor& input : inputs) like_.push_back(input.detach());
+    for (const Tensor& input : inputs)
+      inputs_.push_back({input.shape(), input.dtype()});
   }
   std::string_view name() const override { return name_; }
   void backward(const Tensor& gradient, Gradients& inputs) override {
     std::vector<Tensor> results = gradient_(gradient);
-    if (results.size() != like_.size())
+    if (results.size() != inputs_.size())
       fail_input("[{}] its backward returned {} gradients for {} inputs", name_,
-                 results.size(), like_.size());
+                 results.size(), inputs_.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (!inputs.wants(static_cast<int>(i))) continue;
       if (!results[i])
@@ -94,26 +95,27 @@ class CustomNode final : public Node {
             "[{}] its backward returned nothing for input {}, which "
             "needs a gradient",
             name_, i);
-      if (results[i].shape() != like_[i].shape() ||
-          results[i].dtype() != like_[i].dtype())
+      const auto& [shape, dtype] = inputs_[i];
+      if (results[i].shape() != shape || results[i].dtype() != dtype)
         fail_input(
             "[{}] its backward returned {} {} for input {}, which is {} {}",
             name_, name_of(results[i].dtype()), results[i].shape().str(), i,
-            name_of(like_[i].dtype()), like_[i].shape().str());
-      inputs.add(static_cast<int>(i), results[i].contiguous()
-                                          ? std::move(results[i])
-                                          : results[i].clone());
+            name_of(dtype), shape.str());
+      // What the user's function keeps it may also write to again.
+      inputs.add(static_cast<int>(i),
+                 sole(results[i]) ? std::move(results[i]) : results[i].clone());
     }
   }
-  void release_saved() override {
-    gradient_ = nullptr;
-    like_.clear();
-  }
+  void release_saved() override { gradient_ = nullptr; }
 
  private:
   std::string name_;
   Gradient gradient_;
-  std::vector<Tensor> like_;
+  struct Input {
+    Shape shape;
+    DType dtype;
+  };
+  std::vector<Input> inputs_;
 };
 
 void run_backward(const Tensor& output, Tensor gradient, bool keep_graph) {
@@ -130,34 +132,39 @@ void run_backward(const Tensor& output, Tensor gradient, bool keep_graph) {
   Queue queue;
   root->gradient = std::move(gradient);
   queue.push(root);
+  Node* node = root;
   try {
     while (!queue.heap.empty()) {
-      Node* node = queue.pop();
+      node = queue.pop();
       if (node->spent)
         fail_input(
             "[backward] ran twice over '{}': its saved values are gone; pass "
             "keep_graph to the first backward",
             node->name());
-      Tensor g = std::move(node->gradient);
+      const Tensor g = std::move(node->gradient);
+      for (Edge& edge : node->edges) edge.given = false;
       Gradients gradients(node->edges);
       node->backward(g, gradients);
-      for (Edge& edge : node->edges)
-        if (edge.node) {
-          if (!edge.node->gradient)
-            fail_internal("[{}] gave an input no gradient", node->name());
-          queue.push(edge.node.get());
-        }
+      for (Edge& edge : node->edges) {
+        if (edge.wanted() && !edge.given)
+          fail_internal("[{}] its backward gave an input no gradient",
+                        node->name());
+        if (edge.node) queue.push(edge.node.get());
+      }
       if (!keep_graph) {
         node->spent = true;
         node->release_saved();
       }
     }
   } catch (...) {
-    for (Node* node : queue.heap) {
-      node->queued = false;
-      node->gradient = Tensor();
+    // What was collected on the way must not leak into a later backward.
+    node->gradient = Tensor();
+    for (Edge& edge : node->edges)
+      if (edge.node) edge.node->gradient = Tensor();
+    for (Node* waiting : queue.heap) {
+      waiting->queued = false;
+      waiting->gradient = Tensor();
     }
-    queue.heap.clear();
     throw;
   }
 }
@@ -174,11 +181,18 @@ std::vector<std::string_view> registered_ops() {
 
 void Gradients::add(int i, Tensor gradient) {
   Edge& edge = edges_[i];
+  edge.given = true;
+  if (!gradient.contiguous()) gradient = gradient.clone();
   if (edge.node) {
     add_to(edge.node->gradient, std::move(gradient));
   } else if (edge.leaf) {
+    const Tensor& leaf = edge.leaf;
+    if (gradient.shape() != leaf.shape() || gradient.dtype() != leaf.dtype())
+      fail_internal("input {} is {} {}, but its gradient is {} {}", i,
+                    name_of(leaf.dtype()), leaf.shape().str(),
+                    name_of(gradient.dtype()), gradient.shape().str());
     // A leaf's gradient is the user's: it shares memory with nothing.
-    Tensor& sum = edge.leaf.impl()->grad;
+    Tensor& sum = leaf.impl()->grad;
     if (!sum && !sole(gradient)) gradient = gradient.clone();
     add_to(sum, std::move(gradient));
   }
@@ -186,15 +200,17 @@ void Gradients::add(int i, Tensor gradient) {
 
 void Node::destroy(Node* node) noexcept {
   // A node holds the nodes before it: freeing a long graph by recursion would
-  // overflow the stack, so the chain is taken apart in a loop.
-  thread_local std::vector<Node*> pending;
+  // overflow the stack, so the chain is taken apart in a loop. The list has no
+  // destructor: a static tensor may go after the thread's own variables.
+  thread_local Node* dead = nullptr;
   thread_local bool running = false;
-  pending.push_back(node);
+  node->next_dead = dead;
+  dead = node;
   if (running) return;
   running = true;
-  while (!pending.empty()) {
-    Node* next = pending.back();
-    pending.pop_back();
+  while (dead) {
+    Node* next = dead;
+    dead = next->next_dead;
     delete next;
   }
   running = false;
@@ -258,6 +274,8 @@ void backward_from(const Tensor& output, const Tensor& grad, bool keep_graph) {
 
 NoGrad::NoGrad() : before_(t_grad_enabled) { t_grad_enabled = false; }
 NoGrad::~NoGrad() { t_grad_enabled = before_; }
+EnableGrad::EnableGrad() : before_(t_grad_enabled) { t_grad_enabled = true; }
+EnableGrad::~EnableGrad() { t_grad_enabled = before_; }
 bool grad_enabled() { return t_grad_enabled; }
 
 Tensor custom_op(const std::string& name, const Tensor& output,

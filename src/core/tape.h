@@ -37,6 +37,8 @@ class Node;
 struct Edge {
   Ref<Node> node;
   Tensor leaf;
+  bool given = false;  // by the backward that runs now
+  bool wanted() const { return node || leaf; }
 };
 
 // Collects an operation's input gradients in its backward.
@@ -45,9 +47,10 @@ class Gradients {
   explicit Gradients(std::span<Edge> edges) : edges_(edges) {}
 
   // Whether input i needs a gradient: if not, do not compute it.
-  bool wants(int i) const { return edges_[i].node || edges_[i].leaf; }
-  // Gives input i its gradient (contiguous, of its shape and dtype). The same
-  // tensor may go to several inputs: who shares memory is copied on writing.
+  bool wants(int i) const { return edges_[i].wanted(); }
+  // Gives input i its gradient, of its shape and dtype. The same tensor may go
+  // to several inputs: who shares memory is copied on writing. Every wanted
+  // input must be given one: backward() throws where one is forgotten.
   void add(int i, Tensor gradient);
 
  private:
@@ -64,10 +67,11 @@ class Node : public Pooled {
   static void destroy(Node* node) noexcept;
 
   std::atomic<int> references{1};
-  std::uint64_t order = 0;  // later operations have larger ones
-  bool spent = false;       // its backward ran and its saved state is gone
-  bool queued = false;      // backward() will come to it
-  Tensor gradient;          // of its output, collected so far
+  std::uint64_t order = 0;    // later operations have larger ones
+  bool spent = false;         // its backward ran and its saved state is gone
+  bool queued = false;        // backward() will come to it
+  Tensor gradient;            // of its output, collected so far
+  Node* next_dead = nullptr;  // in the list of nodes about to be freed
   std::vector<Edge, PoolAllocator<Edge>> edges;
 };
 

@@ -121,10 +121,11 @@ Tensor Tensor::wrap(void* data, const Shape& shape, DType dtype,
     fail_input("[wrap] no memory given for shape {}", shape.str());
   if (reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) != 0)
     fail_input("[wrap] the memory is not aligned for {}", name_of(dtype));
+  const std::int64_t bytes = checked_multiply(
+      shape.numel(), static_cast<std::int64_t>(size_of(dtype)));
   auto storage = Ref<Storage>::adopt(new Storage);
   storage->data = data;
-  storage->bytes = static_cast<std::size_t>(checked_multiply(
-      shape.numel(), static_cast<std::int64_t>(size_of(dtype))));
+  storage->bytes = static_cast<std::size_t>(bytes);
   storage->owned = false;
   storage->release = std::move(release);
   auto* impl = new TensorImpl;
@@ -139,7 +140,8 @@ const Shape& Tensor::shape() const { return qkv::defined(impl_).shape; }
 DType Tensor::dtype() const { return qkv::defined(impl_).dtype; }
 
 std::int64_t Tensor::stride(int i) const {
-  return impl_->strides[shape().axis(i)];
+  const TensorImpl& t = qkv::defined(impl_);
+  return t.strides[t.shape.axis(i)];
 }
 
 bool Tensor::contiguous() const {
@@ -194,7 +196,8 @@ Tensor Tensor::to(DType dtype) const {
 Tensor Tensor::clone() const { return to(dtype()); }
 
 Tensor Tensor::detach() const {
-  return view_of(*this, shape(), impl_->strides);
+  const TensorImpl& t = qkv::defined(impl_);
+  return view_of(*this, t.shape, t.strides);
 }
 
 void Tensor::copy_from(const Tensor& source) {
@@ -230,6 +233,7 @@ bool Tensor::requires_grad() const {
 }
 
 Tensor& Tensor::set_requires_grad(bool on) {
+  qkv::defined(impl_);
   if (on && dtype() != DType::f32 && dtype() != DType::f64)
     fail_input("only f32 and f64 tensors have gradients, not {}",
                name_of(dtype()));
@@ -250,7 +254,8 @@ void Tensor::set_grad(const Tensor& grad) {
     fail_input("[set_grad] {} {} does not match the tensor's {} {}",
                name_of(grad.dtype()), grad.shape().str(), name_of(dtype()),
                shape().str());
-  impl_->grad = grad;
+  // The tape adds to it in place, element by element.
+  impl_->grad = grad && !grad.contiguous() ? grad.clone() : grad;
 }
 
 void Tensor::zero_grad() {
