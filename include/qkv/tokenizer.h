@@ -18,7 +18,8 @@ class QKV_API Tokenizer {
   virtual ~Tokenizer();
   virtual std::string_view kind() const = 0;  // "character"
   virtual std::int64_t vocab_size() const = 0;
-  // Throws naming the character, its code point and its place when it has no id.
+  // Throws naming the character, its code point and its place when it has no
+  // id.
   virtual std::vector<std::int64_t> encode(std::string_view text) const = 0;
   // Ids outside the vocabulary throw; start and stop tokens give nothing.
   virtual std::string decode(std::span<const std::int64_t> ids) const = 0;

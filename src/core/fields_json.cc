@@ -18,8 +18,8 @@ std::string range_of(const Field& field) {
     text += fmt::format("{} {:g}", field.above_min ? "above" : "at least",
                         field.min);
   if (std::isfinite(field.max))
-    text += fmt::format("{}at most {:g}", text.empty() ? "" : " and ",
-                        field.max);
+    text +=
+        fmt::format("{}at most {:g}", text.empty() ? "" : " and ", field.max);
   return text;
 }
 
@@ -208,8 +208,7 @@ nlohmann::ordered_json fields_to_json(VisitConfig config) {
 
 void fields_from_json(const json& object, VisitConfig config,
                       const std::string& where) {
-  if (!object.is_object())
-    fail_input("{}: must be an object of fields", where);
+  if (!object.is_object()) fail_input("{}: must be an object of fields", where);
   FromJson visitor(object, where);
   config(visitor);
   for (const auto& [name, value] : object.items()) {

@@ -17,7 +17,8 @@ nlohmann::ordered_json fields_to_json(VisitConfig config);
 
 // Sets the fields that the object names and leaves the others. Throws an input
 // error that begins with `where` and names field, value and what is allowed:
-// unknown name (with the nearest one), wrong type, out of range, unknown choice.
+// unknown name (with the nearest one), wrong type, out of range, unknown
+// choice.
 void fields_from_json(const nlohmann::json& object, VisitConfig config,
                       const std::string& where);
 
