@@ -1,0 +1,36 @@
+#include "qkv/bundle.h"
+
+#include <cmath>
+
+#include "bundle/checkpoint.h"
+#include "core/check.h"
+
+namespace qkv {
+
+Bundle load_bundle(const std::string& path) {
+  Bundle bundle;
+  bundle.path = checkpoint_path(path, Prefer::best);
+  Checkpoint checkpoint = read_checkpoint(bundle.path, ReadOptimizer::no);
+  nn::SkipInit skip_init;
+  bundle.model = checkpoint.model->make();
+  try {
+    bundle.model->load(checkpoint.weights);
+  } catch (const Error& error) {
+    fail_input("{}: {}", bundle.path, error.what());
+  }
+  bundle.tokenizer = std::move(checkpoint.tokenizer);
+  if (bundle.tokenizer->vocab_size() != bundle.model->vocab_size())
+    fail_input("{}: the tokenizer has {} tokens, the model {}", bundle.path,
+               bundle.tokenizer->vocab_size(), bundle.model->vocab_size());
+  const auto state = checkpoint.info.value("state", nlohmann::json::object());
+  bundle.step = state.value("step", std::int64_t{0});
+  const auto loss = state.find("best_validation_loss");
+  bundle.validation_loss = loss != state.end() && loss->is_number()
+                               ? loss->get<double>()
+                               : std::nan("");
+  if (checkpoint.info.contains("data"))
+    bundle.data = checkpoint.info["data"].dump();
+  return bundle;
+}
+
+}  // namespace qkv

@@ -1,0 +1,311 @@
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+
+#include "bundle/checkpoint.h"
+#include "core/check.h"
+#include "core/fields_json.h"
+#include "qkv/autograd.h"
+#include "qkv/train.h"
+#include "train/nonfinite.h"
+
+namespace qkv {
+namespace {
+
+using nlohmann::json;
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         begin_)
+        .count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ =
+      std::chrono::steady_clock::now();
+};
+
+std::unique_ptr<optim::Optimizer> make_optimizer(const nn::Module& model,
+                                                 const TrainConfig& c) {
+  auto parameters = optim::parameters_of(model, c.decay);
+  if (c.optimizer == OptimizerKind::sgd)
+    return optim::sgd(std::move(parameters),
+                      {.momentum = c.momentum, .weight_decay = c.weight_decay});
+  return optim::adamw(std::move(parameters), {.beta1 = c.beta1,
+                                              .beta2 = c.beta2,
+                                              .eps = c.eps,
+                                              .weight_decay = c.weight_decay});
+}
+
+optim::Schedule make_schedule(const TrainConfig& c) {
+  return {.kind = c.schedule,
+          .lr = c.lr,
+          .min_lr = c.min_lr,
+          .warmup_steps = c.warmup_steps,
+          .decay_steps = c.decay_steps > 0 ? c.decay_steps : c.steps,
+          .step_every = c.step_every,
+          .step_factor = c.step_factor};
+}
+
+json number_or_null(double value) {
+  return std::isfinite(value) ? json(value) : json(nullptr);
+}
+
+}  // namespace
+
+Trainer::Trainer(std::unique_ptr<LanguageModel> model,
+                 std::unique_ptr<data::Dataset> dataset,
+                 const TrainConfig& config, std::string directory,
+                 std::string data_config)
+    : model_(std::move(model)),
+      dataset_(std::move(dataset)),
+      config_(config),
+      directory_(std::move(directory)),
+      data_config_(std::move(data_config)),
+      schedule_(make_schedule(config)),
+      best_(std::nan("")) {
+  validate(config_);
+  if (dataset_->block_size() > model_->block_size())
+    fail_input(
+        "the data has sequences of {} tokens, the model's block_size is "
+        "{}",
+        dataset_->block_size(), model_->block_size());
+  optimizer_ = make_optimizer(*model_, config_);
+  parameters_ = model_->parameters();
+}
+
+Trainer::~Trainer() = default;
+
+void Trainer::add(TrainObserver& observer) { observers_.push_back(&observer); }
+
+// The gradients of one update; returns the mean loss.
+double Trainer::accumulate_gradients() {
+  const StepRng rng{
+      .seed = static_cast<std::uint64_t>(config_.seed),
+      .step = static_cast<std::uint64_t>(done_ * config_.grad_accumulation)};
+  double sum = 0;
+  for (std::int64_t i = 0; i < config_.grad_accumulation; ++i) {
+    batch_ = dataset_->next(config_.batch_size);
+    StepRng micro = rng;
+    micro.step += static_cast<std::uint64_t>(i);
+    Context context{.training = true, .rng = &micro};
+    Loss loss = model_->loss(batch_.ids, batch_.targets, context);
+    const double value = loss.mean.item();
+    if (!std::isfinite(value)) name_the_nonfinite(value);
+    sum += value;
+    if (config_.grad_accumulation > 1)
+      loss.mean = scale(loss.mean,
+                        1.0 / static_cast<double>(config_.grad_accumulation));
+    backward(loss.mean);
+  }
+  return sum / static_cast<double>(config_.grad_accumulation);
+}
+
+TrainStep Trainer::step() {
+  const Stopwatch watch;
+  TrainStep event;
+  event.steps = config_.steps;
+  event.lr = schedule_.at(done_);
+  event.loss = accumulate_gradients();
+  event.grad_norm = optim::grad_norm(optimizer_->parameters());
+  if (!std::isfinite(event.grad_norm)) name_the_nonfinite(event.loss);
+  const bool clip =
+      config_.grad_clip > 0 && event.grad_norm > config_.grad_clip;
+  optimizer_->step(event.lr, clip ? config_.grad_clip / event.grad_norm : 1);
+  optimizer_->zero_grad();
+  event.step = ++done_;
+  event.tokens = batch_.ids.numel() * config_.grad_accumulation;
+  tokens_seen_ += event.tokens;
+  event.tokens_seen = tokens_seen_;
+  event.seconds = watch.seconds();
+  elapsed_ += event.seconds;
+  event.elapsed = elapsed_;
+  return event;
+}
+
+void Trainer::name_the_nonfinite(double loss) {
+  const std::string at = fmt::format("step {}", done_ + 1);
+  const std::string undo = fmt::format(
+      "the checkpoints are as they were{}; a smaller lr, a longer "
+      "warm-up or grad_clip may help",
+      directory_.empty() ? "" : " in " + directory_);
+  const auto report = [&](const std::string& what) {
+    fail_numeric("{}: the training broke down: {}; {}", at, what, undo);
+  };
+  for (const auto& p : parameters_)
+    if (auto fault = first_nonfinite(p.tensor); !fault.empty())
+      report("weight '" + p.name + "': " + fault);
+  if (std::isfinite(loss))
+    for (const auto& p : parameters_)
+      if (auto fault = first_nonfinite(p.tensor.grad()); !fault.empty())
+        report("gradient of '" + p.name + "': " + fault);
+  const StepRng rng{
+      .seed = static_cast<std::uint64_t>(config_.seed),
+      .step = static_cast<std::uint64_t>(done_ * config_.grad_accumulation)};
+  const std::string activation =
+      first_nonfinite_activation(*model_, batch_, rng);
+  report(activation.empty() ? fmt::format("the loss is {}", loss) : activation);
+  fail_internal("not reached");
+}
+
+void Trainer::check_weights_finite() const {
+  for (const auto& p : parameters_)
+    if (auto fault = first_nonfinite(p.tensor); !fault.empty())
+      fail_numeric("step {}: weight '{}': {}; the checkpoints are as they were",
+                   done_, p.name, fault);
+}
+
+double Trainer::split_loss(data::Split split) {
+  return evaluate_loss(*model_, *dataset_, split, config_.batch_size,
+                       config_.eval_batches);
+}
+
+TrainEvaluation Trainer::evaluate() {
+  const Stopwatch watch;
+  check_weights_finite();
+  TrainEvaluation event;
+  event.step = done_;
+  event.train_loss = split_loss(data::Split::train);
+  event.validation_loss = split_loss(data::Split::validation);
+  const bool measured = dataset_->examples(data::Split::validation) > 0;
+  if (!std::isfinite(event.train_loss) ||
+      (measured && !std::isfinite(event.validation_loss)))
+    fail_numeric("step {}: the evaluation gives {} on train, {} on validation",
+                 done_, event.train_loss, event.validation_loss);
+  event.best = measured && (std::isnan(best_) || event.validation_loss < best_);
+  if (event.best) {
+    best_ = event.validation_loss;
+    best_step_ = done_;
+  }
+  event.seconds = watch.seconds();
+  for (TrainObserver* observer : observers_) observer->on_evaluation(event);
+  if (event.best && !directory_.empty())
+    save((std::filesystem::path(directory_) / "best.safetensors").string());
+  return event;
+}
+
+void Trainer::save(const std::string& path) {
+  check_weights_finite();
+  TrainConfig config = config_;
+  json info;
+  info["data"] = json::parse(data_config_.empty() ? "{}" : data_config_);
+  info["train"] = fields_to_json(
+      [&](FieldVisitor& visitor) { visit_fields(visitor, config); });
+  info["state"] = {{"step", done_},
+                   {"tokens_seen", tokens_seen_},
+                   {"updates", optimizer_->updates()},
+                   {"elapsed_seconds", elapsed_},
+                   {"best_validation_loss", number_or_null(best_)},
+                   {"best_step", best_step_},
+                   {"data_position", dataset_->state()}};
+  write_checkpoint(path, *model_, dataset_->tokenizer(), optimizer_->state(),
+                   info);
+  for (TrainObserver* observer : observers_) observer->on_saved({done_, path});
+}
+
+void Trainer::save_last() {
+  if (!directory_.empty())
+    save((std::filesystem::path(directory_) / "last.safetensors").string());
+}
+
+void Trainer::resume(const std::string& path) {
+  Checkpoint checkpoint = read_checkpoint(path, ReadOptimizer::yes);
+  std::vector<std::string> differences;
+  const auto compare = [&](VisitConfig here, VisitConfig there) {
+    for (auto& line : field_differences(here, there))
+      differences.push_back(std::move(line));
+  };
+  if (checkpoint.model->kind() != model_->config().kind()) {
+    differences.push_back(fmt::format("model: {} here, {} there",
+                                      model_->config().kind(),
+                                      checkpoint.model->kind()));
+  } else {
+    const auto own = model_->config().clone();
+    compare([&](FieldVisitor& v) { own->visit(v); },
+            [&](FieldVisitor& v) { checkpoint.model->visit(v); });
+  }
+  TrainConfig own = config_, saved;
+  fields_from_json(
+      checkpoint.info.value("train", json::object()),
+      [&](FieldVisitor& v) { visit_fields(v, saved); }, path + ": train");
+  compare([&](FieldVisitor& v) { visit_fields(v, own); },
+          [&](FieldVisitor& v) { visit_fields(v, saved); });
+  if (checkpoint.tokenizer->to_json() != dataset_->tokenizer().to_json())
+    differences.push_back("the tokens: the data here gives others");
+  if (!differences.empty()) {
+    std::string text;
+    for (const auto& line : differences)
+      text += (text.empty() ? "" : "; ") + line;
+    fail_input(
+        "{}: does not continue this run (here: this run, there: the "
+        "checkpoint): {}",
+        path, text);
+  }
+
+  const json state = checkpoint.info.value("state", json::object());
+  try {
+    model_->load(checkpoint.weights);
+    std::vector<nn::NamedTensor> moments;
+    for (auto& [name, tensor] : checkpoint.optimizer)
+      moments.push_back({name, tensor});
+    optimizer_->set_state(moments, state.at("updates").get<std::int64_t>());
+    dataset_->set_state(state.at("data_position").get<std::string>());
+    done_ = state.at("step").get<std::int64_t>();
+    tokens_seen_ = state.at("tokens_seen").get<std::int64_t>();
+    elapsed_ = state.at("elapsed_seconds").get<double>();
+    best_step_ = state.at("best_step").get<std::int64_t>();
+    const json& best = state.at("best_validation_loss");
+    best_ = best.is_number() ? best.get<double>() : std::nan("");
+  } catch (const json::exception& error) {
+    fail_input("{}: state: {}", path, error.what());
+  } catch (const Error& error) {
+    fail_input("{}: {}", path, error.what());
+  }
+}
+
+TrainEnd Trainer::run(const TrainLimits& limits) {
+  for (TrainObserver* observer : observers_) observer->on_start(*this);
+  const std::int64_t end = limits.stop_at >= 0
+                               ? std::min(limits.stop_at, config_.steps)
+                               : config_.steps;
+  const double begun = elapsed_;
+  if (done_ == 0) {
+    evaluate();
+    save_last();
+  }
+  std::int64_t evaluated = done_ == 0 ? 0 : -1, saved = evaluated;
+  TrainEnd reason = TrainEnd::finished;
+  while (done_ < end) {
+    const TrainStep event = step();
+    for (TrainObserver* observer : observers_) observer->on_step(event);
+    if (limits.interrupted && limits.interrupted()) {
+      reason = TrainEnd::interrupted;
+      break;
+    }
+    if (limits.max_seconds > 0 && elapsed_ - begun >= limits.max_seconds) {
+      reason = TrainEnd::out_of_time;
+      break;
+    }
+    const bool due = config_.eval_every > 0 && done_ % config_.eval_every == 0;
+    if (due && done_ < end) {
+      evaluate();
+      evaluated = done_;
+    }
+    const bool save_due =
+        config_.save_every > 0 ? done_ % config_.save_every == 0 : due;
+    if (save_due) {
+      save_last();
+      saved = done_;
+    }
+  }
+  if (reason == TrainEnd::finished && done_ < config_.steps)
+    reason = TrainEnd::stopped;
+  if (reason != TrainEnd::interrupted && evaluated != done_) evaluate();
+  if (saved != done_ || reason != TrainEnd::interrupted) save_last();
+  for (TrainObserver* observer : observers_) observer->on_end(*this, reason);
+  return reason;
+}
+
+}  // namespace qkv
