@@ -32,6 +32,12 @@ class QKV_API Tokenizer {
   virtual std::string to_json() const = 0;
 };
 
+// A token for each different character (Unicode code point) of text, in order
+// of code point. boundary: id 0 starts and stops an item, and the characters
+// follow. Throws when text is empty or not UTF-8.
+QKV_API std::unique_ptr<Tokenizer> character_tokenizer(std::string_view text,
+                                                       bool boundary);
+
 // The tokenizer that to_json() described; where names the source in errors.
 QKV_API std::unique_ptr<Tokenizer> tokenizer_from_json(
     const std::string& json, const std::string& where);
