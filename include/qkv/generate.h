@@ -48,6 +48,7 @@ struct Request {
   std::int64_t max_tokens = 100;
   std::vector<std::int64_t> stop;  // generation ends at one of these
   SampleOptions options;
+  std::int64_t vocab_size = 0;  // only ids below are chosen; 0: all
   // Called for each new token (a stop token too); false ends the sequence.
   std::function<bool(std::int64_t token)> on_token;
 };

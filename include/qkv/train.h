@@ -208,4 +208,19 @@ QKV_API double evaluate_loss(LanguageModel& model, const data::Dataset& dataset,
                              data::Split split, std::int64_t batch_size,
                              std::int64_t batches);
 
+// ---- Presets ------------------------------------------------------------------
+
+// A published setting: model and training together.
+struct Preset {
+  std::string_view name, help;
+  std::string_view model_kind;
+  std::string_view model, train;  // fields as JSON, over the defaults
+};
+QKV_API const std::vector<Preset>& presets();
+// Throws with the nearest name.
+QKV_API const Preset& preset(std::string_view name);
+// A new model configuration, and the fields of train that the preset sets.
+QKV_API std::unique_ptr<ModelConfig> apply_preset(const Preset& preset,
+                                                  TrainConfig& train);
+
 }  // namespace qkv

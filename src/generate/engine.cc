@@ -100,6 +100,9 @@ void Engine::choose(Sequence& s, std::span<const float> logits) {
   const double u =
       rng.uniform(kChoice, static_cast<std::uint64_t>(s.generated));
   std::int64_t token;
+  if (s.request.vocab_size > 0)
+    logits = logits.first(
+        std::min<std::size_t>(logits.size(), s.request.vocab_size));
   try {
     token = s.sampler.pick(logits, u);
   } catch (const Error& error) {

@@ -136,10 +136,13 @@ GptBlock::GptBlock(const GptConfig& config)
 Tensor GptBlock::forward(const Tensor& input, int layer, const CacheView& cache,
                          Context& context) {
   Tensor x = tapped(context, layer, "resid_pre", input);
-  Tensor attended = attn_.forward(ln_1_.forward(x), layer, cache, context);
+  Tensor attended =
+      attn_.forward(tapped(context, layer, "attn.in", ln_1_.forward(x)), layer,
+                    cache, context);
   attended = tapped(context, layer, "attn.out", std::move(attended));
   x = tapped(context, layer, "resid_mid", add(x, attended));
-  Tensor fed = mlp_.forward(ln_2_.forward(x), layer, context);
+  Tensor fed = mlp_.forward(tapped(context, layer, "mlp.in", ln_2_.forward(x)),
+                            layer, context);
   fed = tapped(context, layer, "mlp.out", std::move(fed));
   return tapped(context, layer, "resid_post", add(x, fed));
 }

@@ -1,0 +1,39 @@
+// log.jsonl of a run: one object a line, appended to over every resume.
+#pragma once
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "qkv/train.h"
+
+namespace qkv::cli {
+
+class RunLog : public TrainObserver {
+ public:
+  // Opens for appending; a last line that a crash cut short is taken off.
+  explicit RunLog(const std::string& path);
+  ~RunLog() override;
+  RunLog(const RunLog&) = delete;
+  RunLog& operator=(const RunLog&) = delete;
+
+  void on_start(const Trainer& trainer) override;
+  void on_step(const TrainStep& event) override;
+  void on_evaluation(const TrainEvaluation& event) override;
+  void on_saved(const TrainSaved& event) override;
+  void on_end(const Trainer& trainer, TrainEnd reason) override;
+  void sample(std::int64_t step, const std::string& text);
+
+ private:
+  void write(const nlohmann::ordered_json& object);
+
+  std::string path_;
+  std::FILE* file_;
+};
+
+// The lines of a log; of a step that stands twice (a resume from before it) the
+// later one counts. Throws naming file and line.
+std::vector<nlohmann::json> read_run_log(const std::string& path);
+
+}  // namespace qkv::cli

@@ -1,0 +1,33 @@
+#include "cli/signals.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+
+namespace qkv::cli {
+namespace {
+
+volatile std::sig_atomic_t g_signal = 0;
+
+void on_signal(int signal) {
+  if (g_signal != 0) {
+    // The checkpoint on disk is whole: files are replaced in one step.
+    _exit(128 + signal);
+  }
+  g_signal = signal;
+}
+
+}  // namespace
+
+void catch_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+int caught_signal() { return g_signal; }
+
+}  // namespace qkv::cli

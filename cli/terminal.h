@@ -1,0 +1,25 @@
+// What the terminal is, and how numbers are written for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace qkv::cli {
+
+bool is_terminal(int descriptor);
+// Whether a live line and colours make sense there: a terminal, TERM is not
+// dumb; colours also need NO_COLOR to be unset or empty.
+bool can_redraw(int descriptor);
+bool can_colour(int descriptor);
+bool utf8_locale();
+int columns();  // COLUMNS, the terminal's width, or 80
+
+std::string with_commas(std::int64_t n);    // "1,234,567"
+std::string short_count(double n);          // "204.5 K", "10.7 M"
+std::string bytes_text(double bytes);       // "1.5 MiB"
+std::string duration_text(double seconds);  // "1 h 02 min", "26 s"
+
+// One line for people on stderr.
+void note(const std::string& text);
+
+}  // namespace qkv::cli
