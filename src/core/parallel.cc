@@ -79,8 +79,10 @@ void parallel_for_worker(std::int64_t blocks,
     }
   };
   std::atomic<std::int64_t> next{0};
+  const runtime::Path path = runtime::path();  // of this thread: its helpers'
 #pragma omp parallel num_threads(workers)
   {
+    const runtime::UsePath use(path);
     const int worker = omp_get_thread_num();
     t_worker = worker;
     if (schedule == Schedule::dynamic) {

@@ -4,9 +4,136 @@
 #include <numbers>
 
 #include "kernels/cut.h"
+#include "kernels/path.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/activation/activation.cc"
+#include <hwy/foreach_target.h>
+//
+#include "kernels/math-inl.h"
+#include "kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace qkv::kernels::HWY_NAMESPACE {
+
+using std::int64_t;
+
+constexpr float kSqrt2OverPi = 0.79788456080286535588f;  // √(2/π)
+constexpr float kGeluCubic = 0.044715f;
+constexpr float kInvSqrt2Pi = 0.39894228040143267794f;  // 1/√(2π)
+constexpr float kInvSqrt2 = 0.70710678118654752440f;
+
+// 2·√(2/π)(x + 0.044715 x³): gelu_tanh is x·sigmoid of it, since
+// (1 + tanh u)/2 = sigmoid(2u), without the cancellation for negative x.
+HWY_INLINE Vec gelu_inner(Vec x) {
+  const Vec square = hn::Mul(x, x);
+  const Vec p = hn::MulAdd(square, set(2 * kSqrt2OverPi * kGeluCubic),
+                           set(2 * kSqrt2OverPi));
+  return hn::Mul(x, p);
+}
+
+HWY_INLINE Vec half_erf(Vec x) {  // Φ(x), the normal distribution function
+  const Vec e = erf(hn::Mul(x, set(kInvSqrt2)));
+  return hn::MulAdd(e, set(0.5f), set(0.5f));
+}
+
+template <class F>
+HWY_INLINE void map(const float* x, int64_t n, float* y, F f) {
+  each(n, [&](int64_t i, auto lanes) QKV_INLINE_LAMBDA {
+    store(f(load(x + i, lanes)), y + i, lanes);
+  });
+}
+
+void activation_block(Activation kind, const float* x, int64_t n, float* y) {
+  switch (kind) {
+    case Activation::relu:
+      return map(x, n, y, [](Vec v) QKV_INLINE_LAMBDA {
+        return hn::Max(hn::Zero(F32()), v);  // in this order a NaN stays
+      });
+    case Activation::gelu_tanh:
+      return map(x, n, y, [](Vec v) QKV_INLINE_LAMBDA {
+        return hn::Mul(v, sigmoid(gelu_inner(v)));
+      });
+    case Activation::gelu_erf:
+      return map(x, n, y, [](Vec v) QKV_INLINE_LAMBDA {
+        return hn::Mul(v, half_erf(v));
+      });
+    case Activation::tanh:
+      return map(x, n, y, [](Vec v) QKV_INLINE_LAMBDA { return tanh(v); });
+    case Activation::sigmoid:
+      return map(x, n, y, [](Vec v) QKV_INLINE_LAMBDA { return sigmoid(v); });
+    case Activation::exp:
+      return map(x, n, y, [](Vec v) QKV_INLINE_LAMBDA { return exp(v); });
+    case Activation::log:
+      return map(x, n, y, [](Vec v) QKV_INLINE_LAMBDA { return log(v); });
+  }
+}
+
+// f'(x)·dy; f gets what is saved, and dy.
+template <class F>
+HWY_INLINE void map_backward(const float* saved, const float* dy, int64_t n,
+                             float* dx, F f) {
+  each(n, [&](int64_t i, auto lanes) QKV_INLINE_LAMBDA {
+    store(f(load(saved + i, lanes), load(dy + i, lanes)), dx + i, lanes);
+  });
+}
+
+void activation_backward_block(Activation kind, const float* saved,
+                               const float* dy, int64_t n, float* dx) {
+  const Vec one = set(1.0f);
+  switch (kind) {
+    case Activation::relu:
+      return map_backward(saved, dy, n, dx, [](Vec x, Vec d) QKV_INLINE_LAMBDA {
+        return hn::IfThenElseZero(hn::Gt(x, hn::Zero(F32())), d);
+      });
+    case Activation::gelu_tanh:
+      // d/dx x·σ(w) = σ + x·σ(1-σ)·w', w' = 2√(2/π)(1 + 3·0.044715 x²).
+      return map_backward(
+          saved, dy, n, dx, [&](Vec x, Vec d) QKV_INLINE_LAMBDA {
+            const Vec s = sigmoid(gelu_inner(x));
+            const Vec slope =
+                hn::MulAdd(hn::Mul(x, x), set(6 * kSqrt2OverPi * kGeluCubic),
+                           set(2 * kSqrt2OverPi));
+            const Vec rise = hn::Mul(hn::Mul(x, slope), hn::Sub(one, s));
+            return hn::Mul(d, hn::MulAdd(s, rise, s));
+          });
+    case Activation::gelu_erf:
+      // d/dx x·Φ(x) = Φ + x·φ, φ = e^(-x²/2)/√(2π).
+      return map_backward(saved, dy, n, dx, [](Vec x, Vec d) QKV_INLINE_LAMBDA {
+        const Vec density = exp_nonpositive(hn::Mul(hn::Mul(x, x), set(-0.5f)));
+        const Vec rise = hn::Mul(x, set(kInvSqrt2Pi));
+        return hn::Mul(d, hn::MulAdd(rise, density, half_erf(x)));
+      });
+    case Activation::tanh:
+      return map_backward(saved, dy, n, dx,
+                          [&](Vec y, Vec d) QKV_INLINE_LAMBDA {
+                            return hn::Mul(d, hn::NegMulAdd(y, y, one));
+                          });
+    case Activation::sigmoid:
+      return map_backward(saved, dy, n, dx,
+                          [&](Vec y, Vec d) QKV_INLINE_LAMBDA {
+                            return hn::Mul(d, hn::Mul(y, hn::Sub(one, y)));
+                          });
+    case Activation::exp:
+      return map_backward(saved, dy, n, dx, [](Vec y, Vec d) QKV_INLINE_LAMBDA {
+        return hn::Mul(y, d);
+      });
+    case Activation::log:
+      return map_backward(saved, dy, n, dx, [](Vec x, Vec d) QKV_INLINE_LAMBDA {
+        return hn::Div(d, x);
+      });
+  }
+}
+
+}  // namespace qkv::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace qkv::kernels {
 namespace {
+
+HWY_EXPORT(activation_block);
+HWY_EXPORT(activation_backward_block);
 
 using std::int64_t;
 
@@ -76,6 +203,10 @@ bool saves_output(Activation kind) {
 template <class T>
 void activation(Activation kind, const T* x, int64_t n, T* y) {
   for_elements(n, cost(kind), [&](int64_t begin, int64_t end) {
+    if constexpr (std::is_same_v<T, float>)
+      if (use_fast<T>())
+        return HWY_DYNAMIC_DISPATCH(activation_block)(kind, x + begin,
+                                                      end - begin, y + begin);
     for (int64_t i = begin; i < end; ++i) y[i] = value(kind, x[i]);
   });
 }
@@ -84,6 +215,10 @@ template <class T>
 void activation_backward(Activation kind, const T* saved, const T* dy,
                          int64_t n, T* dx) {
   for_elements(n, cost(kind), [&](int64_t begin, int64_t end) {
+    if constexpr (std::is_same_v<T, float>)
+      if (use_fast<T>())
+        return HWY_DYNAMIC_DISPATCH(activation_backward_block)(
+            kind, saved + begin, dy + begin, end - begin, dx + begin);
     for (int64_t i = begin; i < end; ++i)
       dx[i] = derivative(kind, saved[i]) * dy[i];
   });
@@ -98,3 +233,4 @@ QKV_INSTANTIATE(double)
 #undef QKV_INSTANTIATE
 
 }  // namespace qkv::kernels
+#endif  // HWY_ONCE

@@ -57,10 +57,9 @@ void copy_elements(const Layout& layout, const E* source, E* target) {
   if (other < 0) {
     const int64_t n = loop.size[last];
     for_rows(count / n, n, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        const Position at = position(loop, 1, r);
+      Walk at(loop, 1, begin);
+      for (int64_t r = begin; r < end; ++r, at.next())
         copy_row(source + at.a, loop.a[last], target + at.b, loop.b[last], n);
-      }
     });
     return;
   }
@@ -76,7 +75,7 @@ void copy_elements(const Layout& layout, const E* source, E* target) {
   for_rows(matrices * row_tiles, std::min(kTile, rows) * cols * 2,
            [&](int64_t begin, int64_t end) {
              for (int64_t t = begin; t < end; ++t) {
-               const Position at = position(loop, 2, t / row_tiles);
+               const Walk at(loop, 2, t / row_tiles);
                const int64_t r = t % row_tiles * kTile;
                for (int64_t c = 0; c < cols; c += kTile)
                  transpose_block(

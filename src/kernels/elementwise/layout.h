@@ -45,20 +45,36 @@ inline Layout collapse(const Layout& in) {
   return out;
 }
 
-// Where the operands stand at row `row` of the loop over all axes but the last
-// `inner` ones.
-struct Position {
-  std::int64_t a = 0, b = 0;
-};
-inline Position position(const Layout& layout, int inner, std::int64_t row) {
-  Position at;
-  for (int i = layout.rank - inner - 1; i >= 0; --i) {
-    const std::int64_t index = row % layout.size[i];
-    row /= layout.size[i];
-    at.a += index * layout.a[i];
-    at.b += index * layout.b[i];
+// Walks over all axes but the last `inner` ones, in order, starting anywhere:
+// a and b are where the operands stand. Stepping divides nothing.
+class Walk {
+ public:
+  Walk(const Layout& layout, int inner, std::int64_t start)
+      : layout_(layout), axes_(layout.rank - inner) {
+    for (int i = axes_ - 1; i >= 0; --i) {
+      index_[i] = start % layout.size[i];
+      start /= layout.size[i];
+      a += index_[i] * layout.a[i];
+      b += index_[i] * layout.b[i];
+    }
   }
-  return at;
-}
+  void next() {
+    for (int i = axes_ - 1; i >= 0; --i) {
+      a += layout_.a[i];
+      b += layout_.b[i];
+      if (++index_[i] < layout_.size[i]) return;
+      a -= layout_.size[i] * layout_.a[i];
+      b -= layout_.size[i] * layout_.b[i];
+      index_[i] = 0;
+    }
+  }
+
+  std::int64_t a = 0, b = 0;
+
+ private:
+  const Layout& layout_;
+  int axes_;
+  std::array<std::int64_t, kMaxRank> index_{};
+};
 
 }  // namespace qkv::kernels

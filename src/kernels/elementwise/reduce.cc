@@ -3,9 +3,59 @@
 #include <algorithm>
 
 #include "kernels/cut.h"
+#include "kernels/path.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/elementwise/reduce.cc"
+#include <hwy/foreach_target.h>
+//
+#include "kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace qkv::kernels::HWY_NAMESPACE {
+
+using std::int64_t;
+
+// out (inner) = Σ over the n rows of x: a band of four vectors at a time stays
+// in registers. A single column is summed in vectors instead.
+void sum_rows_fast(const float* x, int64_t n, int64_t inner, float* out) {
+  if (inner == 1) {
+    *out = sum_of(n, [&](int64_t i, auto lanes)
+                         QKV_INLINE_LAMBDA { return load(x + i, lanes); });
+    return;
+  }
+  int64_t j = 0;
+  for (; j + 4 * kLanes <= inner; j += 4 * kLanes) {
+    const float* at = x + j;
+    Vec s0 = hn::Zero(F32()), s1 = s0, s2 = s0, s3 = s0;
+    for (int64_t i = 0; i < n; ++i, at += inner) {
+      s0 = hn::Add(s0, load(at, Whole{}));
+      s1 = hn::Add(s1, load(at + kLanes, Whole{}));
+      s2 = hn::Add(s2, load(at + 2 * kLanes, Whole{}));
+      s3 = hn::Add(s3, load(at + 3 * kLanes, Whole{}));
+    }
+    store(s0, out + j, Whole{});
+    store(s1, out + j + kLanes, Whole{});
+    store(s2, out + j + 2 * kLanes, Whole{});
+    store(s3, out + j + 3 * kLanes, Whole{});
+  }
+  each(inner - j, [&](int64_t rest, auto lanes) QKV_INLINE_LAMBDA {
+    const float* at = x + j + rest;
+    Vec sum = hn::Zero(F32());
+    for (int64_t i = 0; i < n; ++i, at += inner)
+      sum = hn::Add(sum, load(at, lanes));
+    store(sum, out + j + rest, lanes);
+  });
+}
+
+}  // namespace qkv::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace qkv::kernels {
 namespace {
+
+HWY_EXPORT(sum_rows_fast);
 
 using std::int64_t;
 
@@ -22,6 +72,9 @@ int64_t chunk_count(int64_t n, int64_t inner) {
 // out (inner) = Σ over the n rows of x.
 template <class T>
 void sum_rows(const T* x, int64_t n, int64_t inner, T* out) {
+  if constexpr (std::is_same_v<T, float>)
+    if (use_fast<T>())
+      return HWY_DYNAMIC_DISPATCH(sum_rows_fast)(x, n, inner, out);
   std::fill_n(out, inner, T{0});
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < inner; ++j) out[j] += x[i * inner + j];
@@ -121,3 +174,4 @@ QKV_INSTANTIATE(double)
 #undef QKV_INSTANTIATE
 
 }  // namespace qkv::kernels
+#endif  // HWY_ONCE

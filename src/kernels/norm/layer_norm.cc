@@ -4,9 +4,87 @@
 #include <cmath>
 
 #include "kernels/cut.h"
+#include "kernels/path.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/norm/layer_norm.cc"
+#include <hwy/foreach_target.h>
+//
+#include "kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace qkv::kernels::HWY_NAMESPACE {
+
+using std::int64_t;
+
+// Like layer_norm below, on rows one after another.
+void layer_norm_rows(const float* x, const float* gamma, const float* beta,
+                     int64_t rows, int64_t n, float eps, float* y, float* mean,
+                     float* rstd) {
+  const float inverse_n = 1 / static_cast<float>(n);
+  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+    const float m =
+        inverse_n * sum_of(n, [&](int64_t i, auto lanes) QKV_INLINE_LAMBDA {
+          return load(x + i, lanes);
+        });
+    const Vec center = set(m);
+    const float squares =
+        sum_of(n, [&](int64_t i, auto lanes) QKV_INLINE_LAMBDA {
+          const Vec c = hn::Sub(load(x + i, lanes), center);
+          return hn::Mul(c, c);
+        });
+    const float s = 1 / std::sqrt(squares * inverse_n + eps);
+    const Vec scale = set(s), one = set(1.0f), zero = hn::Zero(F32());
+    each(n, [&](int64_t i, auto lanes) QKV_INLINE_LAMBDA {
+      const Vec h = hn::Mul(hn::Sub(load(x + i, lanes), center), scale);
+      const Vec g = gamma ? load(gamma + i, lanes) : one;
+      const Vec b = beta ? load(beta + i, lanes) : zero;
+      store(hn::MulAdd(h, g, b), y + i, lanes);
+    });
+    if (mean) mean[r] = m;
+    if (rstd) rstd[r] = s;
+  }
+}
+
+// Like backward_row below, on rows one after another.
+void layer_norm_backward_rows(const float* x, const float* gamma,
+                              const float* mean, const float* rstd,
+                              const float* dy, int64_t rows, int64_t n,
+                              float* dx, float* dgamma, float* dbeta) {
+  const float inverse_n = 1 / static_cast<float>(n);
+  for (int64_t r = 0; r < rows; ++r, x += n, dy += n, dx += n) {
+    const Vec center = set(mean[r]), scale = set(rstd[r]);
+    Vec dots = hn::Zero(F32());
+    const float sum = sum_of(n, [&](int64_t i, auto lanes) QKV_INLINE_LAMBDA {
+      const Vec h = hn::Mul(hn::Sub(load(x + i, lanes), center), scale);
+      const Vec d = load(dy + i, lanes);
+      const Vec g = gamma ? hn::Mul(d, load(gamma + i, lanes)) : d;
+      store(hn::MulAdd(d, h, load(dgamma + i, lanes)), dgamma + i, lanes);
+      store(hn::Add(d, load(dbeta + i, lanes)), dbeta + i, lanes);
+      dots = hn::MulAdd(g, h, dots);
+      return g;
+    });
+    const float dot = hn::GetLane(hn::SumOfLanes(F32(), dots));
+    const Vec mean_g = set(sum * inverse_n), mean_gh = set(dot * inverse_n);
+    each(n, [&](int64_t i, auto lanes) QKV_INLINE_LAMBDA {
+      const Vec h = hn::Mul(hn::Sub(load(x + i, lanes), center), scale);
+      const Vec g = gamma ? hn::Mul(load(dy + i, lanes), load(gamma + i, lanes))
+                          : load(dy + i, lanes);
+      const Vec centered = hn::Sub(g, mean_g);
+      store(hn::Mul(scale, hn::NegMulAdd(h, mean_gh, centered)), dx + i, lanes);
+    });
+  }
+}
+
+}  // namespace qkv::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace qkv::kernels {
 namespace {
+
+HWY_EXPORT(layer_norm_rows);
+HWY_EXPORT(layer_norm_backward_rows);
 
 using std::int64_t;
 
@@ -58,6 +136,12 @@ template <class T>
 void layer_norm(const T* x, const T* gamma, const T* beta, int64_t rows,
                 int64_t n, double eps, T* y, T* mean, T* rstd) {
   for_rows(rows, 4 * n, [&](int64_t begin, int64_t end) {
+    if constexpr (std::is_same_v<T, float>)
+      if (use_fast<T>())
+        return HWY_DYNAMIC_DISPATCH(layer_norm_rows)(
+            x + begin * n, gamma, beta, end - begin, n, static_cast<float>(eps),
+            y + begin * n, mean ? mean + begin : nullptr,
+            rstd ? rstd + begin : nullptr);
     for (int64_t r = begin; r < end; ++r)
       layer_norm_row(x + r * n, gamma, beta, n, static_cast<T>(eps), y + r * n,
                      mean ? mean + r : nullptr, rstd ? rstd + r : nullptr);
@@ -77,8 +161,16 @@ void layer_norm_backward(const T* x, const T* gamma, const T* mean,
     for (int64_t chunk = begin; chunk < end; ++chunk) {
       T* partial = workspace + chunk * 2 * n;
       std::fill_n(partial, 2 * n, T{0});
-      const int64_t last = std::min(rows, (chunk + 1) * kChunkRows);
-      for (int64_t r = chunk * kChunkRows; r < last; ++r)
+      const int64_t first = chunk * kChunkRows;
+      const int64_t last = std::min(rows, first + kChunkRows);
+      if constexpr (std::is_same_v<T, float>)
+        if (use_fast<T>()) {
+          HWY_DYNAMIC_DISPATCH(layer_norm_backward_rows)
+          (x + first * n, gamma, mean + first, rstd + first, dy + first * n,
+           last - first, n, dx + first * n, partial, partial + n);
+          continue;
+        }
+      for (int64_t r = first; r < last; ++r)
         backward_row(x + r * n, gamma, mean[r], rstd[r], dy + r * n, n,
                      dx + r * n, partial, partial + n);
     }
@@ -108,3 +200,4 @@ QKV_INSTANTIATE(double)
 #undef QKV_INSTANTIATE
 
 }  // namespace qkv::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,28 @@
+// Into which blocks a matrix product is cut: by its shape alone.
+#pragma once
+
+#include <cstdint>
+
+namespace qkv::kernels {
+
+// C (m,n) in row_parts × col_parts blocks of at most rows × cols; the sum over
+// k in depth_parts parts of at most `depth`. No block is empty.
+struct GemmCut {
+  std::int64_t rows, cols, depth;
+  std::int64_t row_parts, col_parts, depth_parts;
+};
+
+// Rows of a transposed A multiplied at a time.
+inline constexpr std::int64_t kTransposedDepth = 512;
+
+// m, n, k >= 1.
+GemmCut cut_gemm(std::int64_t m, std::int64_t n, std::int64_t k);
+// One of `batch` products of that shape: cut less the more there are, and
+// never along k.
+GemmCut cut_gemm_batched(std::int64_t batch, std::int64_t m, std::int64_t n,
+                         std::int64_t k);
+
+// A block's cost in the unit of kernels/cut.h.
+std::int64_t block_cost(std::int64_t rows, std::int64_t cols, std::int64_t k);
+
+}  // namespace qkv::kernels

@@ -1,0 +1,12 @@
+// The plain matrix product, for double and for the reference path.
+#pragma once
+
+#include "kernels/gemm/gemm.h"
+
+namespace qkv::kernels {
+
+// Each element's sum runs over k in order. The epilogue is called for tiles.
+template <class T>
+void reference_gemm(const Gemm<T>& g, const GemmEpilogue* epilogue);
+
+}  // namespace qkv::kernels
