@@ -67,7 +67,8 @@ struct QKV_API LanguageModel : nn::Module {
   virtual Loss loss(const Tensor& ids, const Tensor& targets, Context& context);
   virtual std::unique_ptr<DecodeState> new_state(int slots) = 0;
 
-  virtual std::string_view kind() const = 0;  // "gpt"
+  // What it was built from.
+  virtual const ModelConfig& config() const = 0;
   virtual std::int64_t vocab_size() const = 0;
   virtual std::int64_t block_size() const = 0;  // longest context
   // Parameters that enter a matrix product for each token: 6 of them times
