@@ -33,12 +33,12 @@ QKV_API std::vector<AttentionMap> attention_maps(
 struct HeadSteps {
   int layer = 0, head = 0;
   std::int64_t length = 0, width = 0, head_width = 0;
-  double scale = 1;                     // 1/√d
-  std::vector<float> x;                 // (T,D), after the norm
-  std::vector<float> q, k, v;           // (T,d)
-  std::vector<float> raw, scaled;       // (T,T), every pair
-  std::vector<float> masked, weights;   // (T,T), hidden pairs NaN
-  std::vector<float> output;            // (T,d): weights · v
+  double scale = 1;                    // 1/√d
+  std::vector<float> x;                // (T,D), after the norm
+  std::vector<float> q, k, v;          // (T,d)
+  std::vector<float> raw, scaled;      // (T,T), every pair
+  std::vector<float> masked, weights;  // (T,T), hidden pairs NaN
+  std::vector<float> output;           // (T,d): weights · v
 };
 QKV_API HeadSteps head_steps(LanguageModel& model,
                              std::span<const std::int64_t> ids, int layer,

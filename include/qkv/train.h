@@ -202,13 +202,24 @@ class QKV_API Trainer {
   data::Batch batch_;
 };
 
-// Mean loss over a split: all its examples, or `batches` batches spread evenly
-// over it. NaN when the split is empty.
-QKV_API double evaluate_loss(LanguageModel& model, const data::Dataset& dataset,
-                             data::Split split, std::int64_t batch_size,
-                             std::int64_t batches);
+struct SplitLoss {
+  double mean = 0;          // nats per counted target; NaN when there is none
+  std::int64_t tokens = 0;  // counted targets
+  std::int64_t bytes = 0;   // of text that they stand for
+};
+// The loss over a split: all its examples, or `batches` batches spread evenly
+// over it.
+QKV_API SplitLoss measure_loss(LanguageModel& model,
+                               const data::Dataset& dataset, data::Split split,
+                               std::int64_t batch_size, std::int64_t batches);
 
-// ---- Presets ------------------------------------------------------------------
+// What counting pairs of neighbours in the training split, plus one each, gives
+// as mean loss on a split: the least that a model should beat.
+QKV_API double counted_bigram_loss(const data::Dataset& dataset,
+                                   data::Split split);
+
+// ---- Presets
+// ------------------------------------------------------------------
 
 // A published setting: model and training together.
 struct Preset {

@@ -1,19 +1,50 @@
+#include <algorithm>
 #include <cmath>
 
 #include "qkv/autograd.h"
 #include "qkv/train.h"
 
 namespace qkv {
+namespace {
 
-double evaluate_loss(LanguageModel& model, const data::Dataset& dataset,
-                     data::Split split, std::int64_t batch_size,
-                     std::int64_t batches) {
+constexpr std::int64_t kBatch = 256;  // examples read at once when counting
+
+// Calls body(id, target) for every counted target of a split.
+template <class Body>
+void for_each_pair(const data::Dataset& dataset, data::Split split,
+                   Body&& body) {
+  const std::int64_t examples = dataset.examples(split);
+  for (std::int64_t first = 0; first < examples; first += kBatch) {
+    const data::Batch batch =
+        dataset.evaluation(split, first, std::min(kBatch, examples - first));
+    const auto* ids = batch.ids.data<std::int64_t>();
+    const auto* targets = batch.targets.data<std::int64_t>();
+    for (std::int64_t i = 0; i < batch.ids.numel(); ++i)
+      if (targets[i] != kIgnore) body(ids[i], targets[i]);
+  }
+}
+
+std::int64_t bytes_of(const Tokenizer& tokenizer, const Tensor& targets) {
+  std::int64_t bytes = 0;
+  const auto* target = targets.data<std::int64_t>();
+  for (std::int64_t i = 0; i < targets.numel(); ++i)
+    if (target[i] != kIgnore)
+      bytes +=
+          static_cast<std::int64_t>(tokenizer.decode({target + i, 1}).size());
+  return bytes;
+}
+
+}  // namespace
+
+SplitLoss measure_loss(LanguageModel& model, const data::Dataset& dataset,
+                       data::Split split, std::int64_t batch_size,
+                       std::int64_t batches) {
   NoGrad no_grad;
   const std::int64_t examples = dataset.examples(split);
   const std::int64_t all = (examples + batch_size - 1) / batch_size;
   const std::int64_t count = batches > 0 ? std::min(batches, all) : all;
+  SplitLoss result;
   double sum = 0;
-  std::int64_t tokens = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     // Spread evenly: batch number i·all/count of the split's batches in order.
     const std::int64_t first = i * all / count * batch_size;
@@ -22,9 +53,30 @@ double evaluate_loss(LanguageModel& model, const data::Dataset& dataset,
     Context context;
     const Loss loss = model.loss(batch.ids, batch.targets, context);
     sum += loss.mean.item() * static_cast<double>(loss.tokens);
-    tokens += loss.tokens;
+    result.tokens += loss.tokens;
+    result.bytes += bytes_of(dataset.tokenizer(), batch.targets);
   }
-  return tokens > 0 ? sum / static_cast<double>(tokens) : std::nan("");
+  result.mean = result.tokens > 0 ? sum / static_cast<double>(result.tokens)
+                                  : std::nan("");
+  return result;
+}
+
+double counted_bigram_loss(const data::Dataset& dataset, data::Split split) {
+  const auto n = static_cast<std::size_t>(dataset.tokenizer().vocab_size());
+  std::vector<double> counts(n * n, 1.0), totals(n, static_cast<double>(n));
+  for_each_pair(dataset, data::Split::train,
+                [&](std::int64_t id, std::int64_t target) {
+                  counts[static_cast<std::size_t>(id) * n + target] += 1;
+                  totals[static_cast<std::size_t>(id)] += 1;
+                });
+  double sum = 0;
+  std::int64_t pairs = 0;
+  for_each_pair(dataset, split, [&](std::int64_t id, std::int64_t target) {
+    sum -= std::log(counts[static_cast<std::size_t>(id) * n + target] /
+                    totals[static_cast<std::size_t>(id)]);
+    ++pairs;
+  });
+  return pairs > 0 ? sum / static_cast<double>(pairs) : std::nan("");
 }
 
 }  // namespace qkv

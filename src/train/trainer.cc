@@ -158,8 +158,9 @@ void Trainer::check_weights_finite() const {
 }
 
 double Trainer::split_loss(data::Split split) {
-  return evaluate_loss(*model_, *dataset_, split, config_.batch_size,
-                       config_.eval_batches);
+  return measure_loss(*model_, *dataset_, split, config_.batch_size,
+                      config_.eval_batches)
+      .mean;
 }
 
 TrainEvaluation Trainer::evaluate() {

@@ -1,0 +1,199 @@
+// qkv attend: where a model looks.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/arithmetic.h"
+#include "cli/command.h"
+#include "cli/run_options.h"
+#include "cli/terminal.h"
+#include "core/check.h"
+#include "qkv/inspect.h"
+#include "qkv/io.h"
+#include "qkv/plot.h"
+
+namespace qkv::cli {
+namespace {
+
+struct Options {
+  std::string run, prompt, stage = "weights", output;
+  int layer = -1, head = -1, threads = 0;
+  bool steps = false, json = false;
+};
+
+inspect::Stage stage_of(const std::string& name) {
+  const auto& names = EnumNames<inspect::Stage>::names;
+  for (std::size_t i = 0; i < std::size(names); ++i)
+    if (names[i] == name) return static_cast<inspect::Stage>(i);
+  fail_input("--stage must be raw, scaled or weights, not '{}'", name);
+}
+
+std::vector<plot::Token> tokens_of(const Tokenizer& tokenizer,
+                                   const std::vector<std::int64_t>& ids) {
+  std::vector<plot::Token> tokens;
+  for (const std::int64_t& id : ids) {
+    const std::string bytes = tokenizer.decode({&id, 1});
+    const bool special = bytes.empty();
+    tokens.push_back({special ? tokenizer.token_text(id) : bytes, special});
+  }
+  return tokens;
+}
+
+plot::Attention picture_of(const std::vector<inspect::AttentionMap>& maps,
+                           const std::vector<plot::Token>& tokens,
+                           inspect::Stage stage, const std::string& title) {
+  plot::Attention a;
+  a.title = title;
+  a.about = "attention of a qkv model";
+  a.first_layer = maps.front().layer;
+  a.first_head = maps.front().head;
+  a.layers = maps.back().layer - maps.front().layer + 1;
+  a.heads = maps.back().head - maps.front().head + 1;
+  a.queries = a.keys = static_cast<int>(maps.front().length);
+  a.query_tokens = tokens;
+  a.causal = true;
+  a.quantity = stage == inspect::Stage::weights ? plot::Quantity::weights
+                                                : plot::Quantity::scores;
+  for (const auto& map : maps)
+    for (float value : map.values)
+      a.values.push_back(std::isnan(value) ? plot::kHidden : value);
+  return a;
+}
+
+nlohmann::ordered_json as_json(const std::vector<inspect::AttentionMap>& maps,
+                               const Bundle& bundle,
+                               const std::vector<plot::Token>& tokens,
+                               const std::vector<std::int64_t>& ids,
+                               const std::string& stage) {
+  nlohmann::ordered_json out;
+  out["model"] = bundle.path;
+  out["step"] = bundle.step;
+  out["stage"] = stage;
+  out["tokens"] = nlohmann::json::array();
+  for (const auto& token : tokens) out["tokens"].push_back(token.bytes);
+  out["ids"] = ids;
+  out["heads"] = nlohmann::json::array();
+  for (const auto& map : maps) {
+    nlohmann::ordered_json head{{"layer", map.layer}, {"head", map.head}};
+    auto& rows = head["values"] = nlohmann::json::array();
+    for (std::int64_t i = 0; i < map.length; ++i) {
+      auto row = nlohmann::json::array();
+      for (std::int64_t j = 0; j < map.length; ++j) {
+        const float v = map.values[i * map.length + j];
+        row.push_back(std::isnan(v) ? nlohmann::json(nullptr)
+                                    : nlohmann::json(v));
+      }
+      rows.push_back(std::move(row));
+    }
+    out["heads"].push_back(std::move(head));
+  }
+  return out;
+}
+
+// (layers, heads, T, T) f32; hidden pairs NaN.
+Tensor as_tensor(const plot::Attention& a,
+                 const std::vector<inspect::AttentionMap>& maps) {
+  std::vector<float> values;
+  for (const auto& map : maps)
+    values.insert(values.end(), map.values.begin(), map.values.end());
+  return Tensor::from<float>({a.layers, a.heads, a.queries, a.keys}, values);
+}
+
+std::string extension_of(const std::string& path) {
+  const auto dot = path.find_last_of('.');
+  return dot == std::string::npos ? "" : path.substr(dot + 1);
+}
+
+int run(const Options& options) {
+  use_threads(options.threads);
+  const inspect::Stage stage = stage_of(options.stage);
+  const std::string kind = extension_of(options.output);
+  if (!options.output.empty() && kind != "svg" && kind != "json" &&
+      kind != "npy")
+    fail_input("-o must end in .svg, .json or .npy, not '{}'", options.output);
+  const Bundle bundle = load_bundle(options.run);
+  auto ids = prompt_ids(*bundle.tokenizer, options.prompt);
+  const auto context = static_cast<std::size_t>(bundle.model->block_size());
+  if (ids.size() > context) {
+    note(
+        fmt::format("the prompt has {} tokens, the context {}: shown are the "
+                    "last {}",
+                    ids.size(), context, context));
+    ids.erase(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(context));
+  }
+  const auto tokens = tokens_of(*bundle.tokenizer, ids);
+
+  plot::Terminal terminal;
+  terminal.columns = is_terminal(STDOUT_FILENO) ? columns() : 100;
+  terminal.colour = can_colour(STDOUT_FILENO);
+  terminal.unicode = utf8_locale();
+
+  if (options.steps) {
+    const auto steps =
+        inspect::head_steps(*bundle.model, ids, std::max(options.layer, 0),
+                            std::max(options.head, 0));
+    fmt::print("{}", arithmetic_text(steps, tokens, terminal));
+    return kDone;
+  }
+
+  const auto maps = inspect::attention_maps(*bundle.model, ids, stage,
+                                            options.layer, options.head);
+  const auto picture = picture_of(maps, tokens, stage, options.prompt);
+  const bool one = maps.size() == 1;
+  if (options.json) {
+    fmt::print("{}\n",
+               as_json(maps, bundle, tokens, ids, options.stage).dump());
+  } else if (options.output.empty()) {
+    fmt::print("{}", one ? plot::attention_head_text(picture, 0, 0, terminal)
+                         : plot::attention_grid_text(picture, terminal));
+  } else if (kind == "svg") {
+    io::write_file(options.output, one ? plot::attention_head_svg(picture, 0, 0)
+                                       : plot::attention_grid_svg(picture));
+  } else if (kind == "json") {
+    io::write_file(
+        options.output,
+        as_json(maps, bundle, tokens, ids, options.stage).dump() + "\n");
+  } else {
+    io::write_npy(options.output, as_tensor(picture, maps));
+  }
+  if (!options.output.empty()) note("wrote " + options.output);
+  return kDone;
+}
+
+const RegisterCommand kAttend({
+    "attend",
+    "Show where the heads of a model look on a text",
+    [](CLI::App& app) {
+      auto options = std::make_shared<Options>();
+      add_run(app, options->run);
+      app.add_option("--prompt", options->prompt, "The text")->required();
+      app.add_option("--layer", options->layer,
+                     "One layer, counted from 0; -1: all")
+          ->type_name("N");
+      app.add_option("--head", options->head,
+                     "One head, counted from 0; -1: all")
+          ->type_name("N");
+      app.add_option("--stage", options->stage,
+                     "raw: q·k; scaled: q·k/√d; weights: after the softmax");
+      app.add_option("-o,--output", options->output,
+                     "Write FILE.svg, FILE.json or FILE.npy instead of "
+                     "drawing in the terminal")
+          ->type_name("FILE");
+      app.add_flag("--steps", options->steps,
+                   "The arithmetic of one head on real numbers, by default "
+                   "layer 0, head 0");
+      add_threads(app, options->threads);
+      app.add_flag("--json", options->json, "Numbers to standard output");
+      app.footer(
+          "A pair that the causal mask hides is blank in pictures, null in "
+          "JSON, NaN in npy.\n"
+          "Example: qkv attend runs/words --prompt attention --layer 1");
+      return [options] { return run(*options); };
+    },
+});
+
+}  // namespace
+}  // namespace qkv::cli

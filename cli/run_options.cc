@@ -1,0 +1,62 @@
+#include "cli/run_options.h"
+
+#include "core/check.h"
+#include "core/fields_json.h"
+#include "core/json.h"
+#include "qkv/error.h"
+#include "qkv/runtime.h"
+
+namespace qkv::cli {
+
+CLI::Option* add_run(CLI::App& app, std::string& path) {
+  return app
+      .add_option("RUN", path, "Folder of a training run, or a checkpoint file")
+      ->required()
+      ->type_name("");
+}
+
+void add_threads(CLI::App& app, int& threads) {
+  app.add_option("--threads", threads,
+                 "Threads to compute with, 0: all that this process may use")
+      ->type_name("N");
+}
+
+void use_threads(int threads) {
+  if (threads < 0) fail_input("--threads must be at least 0, not {}", threads);
+  if (threads > 0) runtime::set_threads(threads);
+}
+
+std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer,
+                                     const std::string& prompt) {
+  std::vector<std::int64_t> ids;
+  if (tokenizer.start_token()) ids.push_back(*tokenizer.start_token());
+  const auto text = tokenizer.encode(prompt);
+  ids.insert(ids.end(), text.begin(), text.end());
+  if (ids.empty()) ids.push_back(0);
+  return ids;
+}
+
+std::unique_ptr<data::Dataset> reopen_data(const Bundle& bundle,
+                                           std::string& why) {
+  try {
+    const auto info = parse_json(bundle.data, bundle.path + ": data");
+    data::DataConfig config;
+    fields_from_json(
+        info.value("config", nlohmann::json::object()),
+        [&](FieldVisitor& visitor) { visit_fields(visitor, config); },
+        bundle.path + ": data");
+    auto dataset =
+        data::open_dataset(config, info.value("block_size", std::int64_t{0}),
+                           info.value("seed", std::int64_t{0}));
+    if (dataset->tokenizer().to_json() != bundle.tokenizer->to_json()) {
+      why = "the data changed since the training: it has other tokens now";
+      return nullptr;
+    }
+    return dataset;
+  } catch (const Error& error) {
+    why = error.what();
+    return nullptr;
+  }
+}
+
+}  // namespace qkv::cli

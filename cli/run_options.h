@@ -1,0 +1,32 @@
+// Options that several subcommands share.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "qkv/bundle.h"
+#include "qkv/data.h"
+
+namespace qkv::cli {
+
+// The RUN argument: a run's folder or a checkpoint.
+CLI::Option* add_run(CLI::App& app, std::string& path);
+// --threads; apply after parsing.
+void add_threads(CLI::App& app, int& threads);
+void use_threads(int threads);
+
+// A prompt as ids: the start token, if the data has one, then the text. A run
+// over items without a prompt begins at the start token; running text begins at
+// its first token (a line break in most texts).
+std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer,
+                                     const std::string& prompt);
+
+// The data that a model was trained on, opened again; none, with the reason in
+// why, when it is not there any more.
+std::unique_ptr<data::Dataset> reopen_data(const Bundle& bundle,
+                                           std::string& why);
+
+}  // namespace qkv::cli

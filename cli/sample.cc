@@ -1,0 +1,156 @@
+// qkv sample: text from a trained model.
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/config_options.h"
+#include "cli/run_options.h"
+#include "cli/terminal.h"
+#include "core/check.h"
+#include "qkv/generate.h"
+
+namespace qkv::cli {
+namespace {
+
+struct Options {
+  std::string run, prompt;
+  std::int64_t count = -1;   // -1: 10 items, or one text
+  std::int64_t tokens = -1;  // -1: an item's longest, or 500
+  std::int64_t seed = 1337;
+  int threads = 0;
+  bool json = false;
+  ConfigOptions sampling;
+};
+
+struct Sample {
+  std::string text, known;  // known: "in train", "in validation", "new", ""
+  std::int64_t tokens = 0;
+  std::int64_t seed = 0;
+};
+
+Sample draw(const Bundle& bundle, const generate::SampleOptions& sampling,
+            const std::vector<std::int64_t>& prompt, std::int64_t tokens,
+            const std::function<void(const std::string&)>& stream) {
+  const Tokenizer& tokenizer = *bundle.tokenizer;
+  Sample sample;
+  sample.seed = static_cast<std::int64_t>(sampling.seed);
+  std::vector<std::int64_t> all = prompt;
+  generate::Request request;
+  request.prompt = prompt;
+  request.max_tokens = tokens;
+  request.options = sampling;
+  request.vocab_size = tokenizer.vocab_size();
+  if (tokenizer.stop_token()) request.stop = {*tokenizer.stop_token()};
+  request.on_token = [&](std::int64_t token) {
+    ++sample.tokens;
+    if (stream) stream(tokenizer.decode({&token, 1}));
+    return true;
+  };
+  const auto generated = generate::generate(*bundle.model, request);
+  all.insert(all.end(), generated.begin(), generated.end());
+  sample.text = tokenizer.decode(all);
+  return sample;
+}
+
+int run(const Options& options) {
+  use_threads(options.threads);
+  const Bundle bundle = load_bundle(options.run);
+  generate::SampleOptions sampling;
+  options.sampling.apply(
+      [&](FieldVisitor& visitor) { visit_fields(visitor, sampling); });
+  const Tokenizer& tokenizer = *bundle.tokenizer;
+  const bool items = tokenizer.stop_token().has_value();
+  const auto prompt = prompt_ids(tokenizer, options.prompt);
+  const std::int64_t count =
+      options.count >= 0 ? options.count : (items ? 10 : 1);
+  const std::int64_t tokens = options.tokens >= 0
+                                  ? options.tokens
+                                  : (items ? bundle.model->block_size() : 500);
+  const auto context = bundle.model->block_size();
+  if (static_cast<std::int64_t>(prompt.size()) > context)
+    note(
+        fmt::format("the prompt has {} tokens, the context {}: the model sees "
+                    "the last {}",
+                    prompt.size(), context, context));
+
+  std::string why;
+  std::unique_ptr<data::Dataset> dataset;
+  if (items) {
+    dataset = reopen_data(bundle, why);
+    if (!dataset) note("samples are not marked as known or new: " + why);
+  }
+  const bool stream = !items && !options.json;
+  std::size_t widest = 0;
+  std::vector<Sample> samples;
+  for (std::int64_t i = 0; i < count; ++i) {
+    sampling.seed = static_cast<std::uint64_t>(options.seed + i);
+    if (stream) fmt::print("{}", tokenizer.decode(prompt));
+    Sample sample = draw(bundle, sampling, prompt, tokens,
+                         stream ? [](const std::string& piece) {
+                           fmt::print("{}", piece);
+                           std::fflush(stdout);
+                         }
+                                : std::function<void(const std::string&)>());
+    if (stream) fmt::print("\n{}", i + 1 < count ? "---\n" : "");
+    if (dataset) {
+      const auto split = dataset->find(sample.text);
+      sample.known = !split                         ? "new"
+                     : *split == data::Split::train ? "in train"
+                                                    : "in validation";
+    }
+    widest = std::max(widest, sample.text.size());
+    samples.push_back(std::move(sample));
+  }
+  for (const Sample& sample : samples) {
+    if (options.json) {
+      nlohmann::ordered_json line = {{"text", sample.text},
+                                     {"tokens", sample.tokens},
+                                     {"seed", sample.seed}};
+      if (!sample.known.empty()) line["known"] = sample.known;
+      fmt::print("{}\n", line.dump());
+    } else if (items) {
+      fmt::print("{}\n", sample.known.empty()
+                             ? sample.text
+                             : fmt::format("{:<{}}  {}", sample.text, widest,
+                                           sample.known));
+    }
+  }
+  return kDone;
+}
+
+const RegisterCommand kSample({
+    "sample",
+    "Make up text with a trained model",
+    [](CLI::App& app) {
+      auto options = std::make_shared<Options>();
+      add_run(app, options->run);
+      app.add_option("--prompt", options->prompt, "Text to go on from");
+      app.add_option("--count", options->count,
+                     "Samples to draw; by default 10 items, or one text")
+          ->type_name("N");
+      app.add_option("--tokens", options->tokens,
+                     "Most tokens of a sample; by default an item's longest, "
+                     "or 500")
+          ->type_name("N");
+      app.add_option("--seed", options->seed,
+                     "Of the first sample; the next has one more. The same "
+                     "seed gives the same text")
+          ->type_name("N");
+      options->sampling.add(app, "Sampling", [](FieldVisitor& visitor) {
+        generate::SampleOptions defaults;
+        visit_fields(visitor, defaults);
+      });
+      add_threads(app, options->threads);
+      app.add_flag("--json", options->json, "One JSON object a line");
+      app.footer(
+          "Past the model's context the oldest tokens are forgotten: each new "
+          "token sees the last ones that fit.\n"
+          "Example: qkv sample runs/words --prompt un --count 5 --temperature "
+          "0.8");
+      return [options] { return run(*options); };
+    },
+});
+
+}  // namespace
+}  // namespace qkv::cli
