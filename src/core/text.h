@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,8 +19,5 @@ std::size_t invalid_utf8(std::string_view text);
 
 // 'text' for a message: one line, printable, 64 bytes at most.
 std::string quote(std::string_view text);
-
-// 1115394 as people read it: "1,115,394".
-std::string grouped(std::int64_t n);
 
 }  // namespace qkv

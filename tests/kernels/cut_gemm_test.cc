@@ -1,0 +1,45 @@
+#include "kernels/gemm/cut_gemm.h"
+
+#include <gtest/gtest.h>
+
+namespace qkv::kernels {
+namespace {
+
+using std::int64_t;
+
+void check_cover(const GemmCut& cut, int64_t m, int64_t n, int64_t k) {
+  const auto covers = [](int64_t size, int64_t part, int64_t parts) {
+    // All of it, and the last part is not empty.
+    return part > 0 && parts * part >= size && (parts - 1) * part < size;
+  };
+  EXPECT_TRUE(covers(m, cut.rows, cut.row_parts)) << m << " " << cut.rows;
+  EXPECT_TRUE(covers(n, cut.cols, cut.col_parts)) << n << " " << cut.cols;
+  EXPECT_TRUE(covers(k, cut.depth, cut.depth_parts)) << k << " " << cut.depth;
+}
+
+TEST(CutGemm, CoversEveryShapeWithoutEmptyBlocks) {
+  for (int64_t m : {1, 2, 31, 33, 64, 100, 255, 257, 512, 4097, 50257})
+    for (int64_t n : {1, 15, 47, 49, 96, 97, 384, 1025, 1536, 50257})
+      for (int64_t k : {1, 64, 1023, 2048, 2049, 16384}) {
+        check_cover(cut_gemm(m, n, k), m, n, k);
+        const GemmCut batched = cut_gemm_batched(7, m, n, k);
+        check_cover(batched, m, n, k);
+        EXPECT_EQ(batched.depth_parts, 1);
+      }
+}
+
+TEST(CutGemm, LeavesSmallProductsWholeAndCutsLargeOnes) {
+  const auto blocks = [](const GemmCut& c) {
+    return c.row_parts * c.col_parts * c.depth_parts;
+  };
+  EXPECT_EQ(blocks(cut_gemm(64, 64, 64)), 1);
+  EXPECT_EQ(blocks(cut_gemm(512, 192, 64)), 2);
+  EXPECT_GE(blocks(cut_gemm(768, 512, 128)), 8);
+  EXPECT_GE(blocks(cut_gemm(16384, 1536, 384)), 32);
+  EXPECT_GT(cut_gemm(64, 64, 16384).depth_parts, 1);
+  EXPECT_EQ(blocks(cut_gemm_batched(1000, 300, 300, 300)),
+            2);  // 300 > 256 rows
+}
+
+}  // namespace
+}  // namespace qkv::kernels
