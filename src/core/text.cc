@@ -93,4 +93,12 @@ std::string quote(std::string_view text) {
   return out += "'";
 }
 
+std::string grouped(std::int64_t n) {
+  std::string digits = fmt::format("{}", n);
+  const std::ptrdiff_t first = n < 0 ? 1 : 0;
+  for (auto at = std::ssize(digits) - 3; at > first; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
+  return digits;
+}
+
 }  // namespace qkv

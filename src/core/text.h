@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,5 +20,8 @@ std::size_t invalid_utf8(std::string_view text);
 
 // 'text' for a message: one line, printable, 64 bytes at most.
 std::string quote(std::string_view text);
+
+// 1115394 as people read it: "1,115,394".
+std::string grouped(std::int64_t n);
 
 }  // namespace qkv

@@ -44,5 +44,13 @@ TEST(Quote, IsOnePrintableLine) {
   EXPECT_EQ(quote(std::string(100, 'x')), "'" + std::string(64, 'x') + "…'");
 }
 
+TEST(Grouped, SeparatesThousands) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(-123456), "-123,456");
+  EXPECT_EQ(grouped(10745088), "10,745,088");
+}
+
 }  // namespace
 }  // namespace qkv

@@ -1,0 +1,174 @@
+// qkv train: trains a model and keeps the run in a folder.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <optional>
+
+#include "bundle/checkpoint.h"
+#include "cli/command.h"
+#include "cli/cost.h"
+#include "cli/loss_plot.h"
+#include "cli/progress.h"
+#include "cli/run_log.h"
+#include "cli/run_options.h"
+#include "cli/sample_observer.h"
+#include "cli/signals.h"
+#include "cli/terminal.h"
+#include "cli/train_setup.h"
+#include "core/check.h"
+#include "qkv/bundle.h"
+#include "qkv/io.h"
+#include "qkv/runtime.h"
+
+namespace qkv::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string default_folder(const data::DataConfig& data) {
+  std::string name = "words";
+  if (!data.lines.empty()) name = fs::path(data.lines).stem().string();
+  if (!data.text.empty()) name = fs::path(data.text).stem().string();
+  if (!data.task.empty()) name = data.task;
+  return (fs::path("runs") / name).string();
+}
+
+// Makes the folder; refuses one that holds a run.
+void prepare_folder(const std::string& folder, bool overwrite) {
+  std::error_code error;
+  if (fs::exists(fs::path(folder) / "last.safetensors", error)) {
+    if (!overwrite)
+      fail_input(
+          "{} holds a run already: go on with it by --resume {}, name "
+          "another folder by --out, or replace it by --overwrite",
+          folder, folder);
+    for (const char* name :
+         {"last.safetensors", "best.safetensors", "log.jsonl", "config.toml",
+          "loss.svg", "samples.txt"})
+      fs::remove(fs::path(folder) / name, error);
+  }
+  fs::create_directories(folder, error);
+  if (error) fail_io("{}: cannot be made: {}", folder, error.message());
+}
+
+void banner(const RunParts& parts, const RunConfig& config,
+            const std::string& folder) {
+  const LanguageModel& model = *parts.model;
+  const auto parameters = model.parameter_count();
+  const double tokens = static_cast<double>(config.train.steps) *
+                        static_cast<double>(config.train.batch_size *
+                                            config.train.grad_accumulation *
+                                            parts.dataset->block_size());
+  note("data     " + parts.dataset->describe());
+  note(fmt::format(
+      "model    {}: {} parameters, {} FLOPs a token, {:.2g} tokens a parameter",
+      config.model->kind(), with_commas(parameters),
+      short_count(model.step_flops(1, parts.dataset->block_size()) /
+                  static_cast<double>(parts.dataset->block_size())),
+      tokens / static_cast<double>(std::max<std::int64_t>(parameters, 1))));
+  note(fmt::format("machine  {}, {}, {} thread{}", runtime::cpu_name(),
+                   runtime::instruction_set(), runtime::threads(),
+                   runtime::threads() == 1 ? "" : "s"));
+  note(fmt::format("run      {}, seed {}", folder, config.train.seed));
+
+  // The token tables against everything else.
+  std::int64_t tables = 0;
+  for (const auto& p : model.parameters())
+    if (p.tensor.rank() == 2 && p.tensor.dim(0) == model.vocab_size())
+      tables += p.tensor.numel();
+  if (tables > parameters)  // a tied table is listed twice
+    tables /= 2;
+  if (2 * tables > parameters && parameters > 100000)
+    note(fmt::format(
+        "warning  {:.0f} % of the parameters are tables of the {} "
+        "tokens: a smaller vocabulary or a larger model would use "
+        "them better",
+        100.0 * static_cast<double>(tables) / static_cast<double>(parameters),
+        with_commas(model.vocab_size())));
+}
+
+int finish(const Trainer& trainer, TrainEnd end) {
+  const std::string& folder = trainer.directory();
+  if (!std::isnan(trainer.best_validation_loss()))
+    note(fmt::format(
+        "best     validation loss {:.4f} at step {}, guessing is ln {} = "
+        "{:.4f}",
+        trainer.best_validation_loss(), with_commas(trainer.best_step()),
+        trainer.model().vocab_size(),
+        std::log(static_cast<double>(trainer.model().vocab_size()))));
+  note(fmt::format("memory   {} at most for numbers",
+                   bytes_text(static_cast<double>(runtime::memory().peak))));
+  note("kept     " + (fs::path(folder) / "best.safetensors").string() + ", " +
+       (fs::path(folder) / "last.safetensors").string() + ", " +
+       (fs::path(folder) / "loss.svg").string());
+  if (end != TrainEnd::finished)
+    note(fmt::format("go on    qkv train --resume {}", folder));
+  note(fmt::format("sample   qkv sample {}", folder));
+  if (end != TrainEnd::interrupted) return kDone;
+  return caught_signal() == SIGTERM ? kTerminated : kInterrupted;
+}
+
+int run(const TrainOptions& options) {
+  use_threads(options.threads);
+  const bool resumed = !options.resume.empty();
+  const std::string checkpoint =
+      resumed ? checkpoint_path(options.resume, Prefer::last) : "";
+  RunConfig config =
+      resumed ? resolve_resume(options, checkpoint) : resolve(options);
+  if (options.dry_run) return print_cost(config, options);
+  RunParts parts = open_run(config, options, resumed);
+  const std::string folder =
+      resumed                ? fs::path(checkpoint).parent_path().string()
+      : !options.out.empty() ? options.out
+                             : default_folder(config.data);
+  const double max_seconds =
+      options.max_time.empty() ? 0
+                               : parse_duration(options.max_time, "--max-time");
+  if (!resumed) prepare_folder(folder, options.overwrite);
+  banner(parts, config, folder);
+
+  const auto in_folder = [&](const char* name) {
+    return (fs::path(folder) / name).string();
+  };
+  Trainer trainer(std::move(parts.model), std::move(parts.dataset),
+                  config.train, folder, parts.data_info);
+  if (resumed)
+    trainer.resume(checkpoint);
+  else
+    io::write_file(in_folder("config.toml"), config_toml(config));
+
+  RunLog log(in_folder("log.jsonl"));
+  Progress progress;
+  SampleObserver samples(options.sample_every, log, [&] { progress.clear(); });
+  LossPlot loss_plot;
+  trainer.add(log);
+  if (!options.quiet) trainer.add(progress);
+  trainer.add(samples);
+  trainer.add(loss_plot);
+
+  catch_signals();
+  const TrainEnd end =
+      trainer.run({.stop_at = options.stop_at,
+                   .max_seconds = max_seconds,
+                   .interrupted = [] { return caught_signal() != 0; }});
+  return finish(trainer, end);
+}
+
+const RegisterCommand kTrain({
+    "train",
+    "Train a model",
+    [](CLI::App& app) {
+      auto options = std::make_shared<TrainOptions>();
+      add_train_options(app, *options);
+      app.footer(
+          "Without data options it trains on the English words of Debian's "
+          "wamerican.\n"
+          "Example: qkv train --lines names.txt --steps 2000 --out runs/names");
+      return [options] { return run(*options); };
+    },
+});
+
+}  // namespace
+}  // namespace qkv::cli

@@ -1,0 +1,307 @@
+#include "cli/train_setup.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+#include "bundle/checkpoint.h"
+#include "cli/run_options.h"
+#include "cli/terminal.h"
+#include "cli/toml.h"
+#include "core/check.h"
+#include "qkv/bundle.h"
+
+namespace qkv::cli {
+namespace {
+
+// The preset that suits the data when none is named.
+std::string default_preset(const data::DataConfig& data) {
+  if (!data.text.empty()) return "nanogpt-cpu";
+  if (!data.task.empty()) return "mingpt-nano";
+  return "makemore";
+}
+
+void set_dropout(const std::string& text, ModelConfig& model,
+                 const ConfigOptions& given) {
+  if (text.empty()) return;
+  const auto visit = [&](FieldVisitor& v) { model.visit(v); };
+  nlohmann::json values = nlohmann::json::object();
+  for (const auto& [name, value] : fields_to_json(visit).items())
+    if (name.ends_with("dropout") && !given.given(name))
+      values[name] = field_from_text(text, name, visit, "--dropout");
+  if (values.empty())
+    fail_input("--dropout: a {} model has no dropout", model.kind());
+  fields_from_json(values, visit, "--dropout");
+}
+
+// Applies the options that were given on the command line.
+void apply_options(const TrainOptions& options, RunConfig& config) {
+  options.data_fields.apply(
+      [&](FieldVisitor& v) { visit_fields(v, config.data); });
+  options.train_fields.apply(
+      [&](FieldVisitor& v) { visit_fields(v, config.train); });
+  const auto model = [&](FieldVisitor& v) { config.model->visit(v); };
+  for (const std::string& field : options.model_fields.foreign({model}))
+    fail_input("{} does not belong to a {} model", option_name(field),
+               config.model->kind());
+  options.model_fields.apply(model);
+  set_dropout(options.dropout, *config.model, options.model_fields);
+}
+
+void check_data_choice(const data::DataConfig& data) {
+  const int chosen =
+      !data.lines.empty() + !data.text.empty() + !data.task.empty();
+  if (chosen > 1)
+    fail_input("--lines, --text and --task exclude each other: choose one");
+}
+
+// Config sections over what stands.
+void apply_file(const nlohmann::json& file, const std::string& path,
+                RunConfig& config) {
+  for (const auto& [name, section] : file.items()) {
+    const std::string where = path + ": [" + name + "]";
+    if (name == "preset") continue;
+    if (name == "data") {
+      fields_from_json(
+          section, [&](FieldVisitor& v) { visit_fields(v, config.data); },
+          where);
+    } else if (name == "train") {
+      fields_from_json(
+          section, [&](FieldVisitor& v) { visit_fields(v, config.train); },
+          where);
+    } else if (name == "model") {
+      nlohmann::json fields = section;
+      if (fields.is_object()) fields.erase("kind");
+      fields_from_json(
+          fields, [&](FieldVisitor& v) { config.model->visit(v); }, where);
+    } else {
+      fail_input(
+          "{}: there is no section '{}': preset, data, model and train "
+          "are known",
+          path, name);
+    }
+  }
+}
+
+}  // namespace
+
+void add_train_options(CLI::App& app, TrainOptions& o) {
+  const char* run = "Run";
+  app.add_option("--out", o.out,
+                 "Folder for the run; by default runs/ and the data's name")
+      ->group(run)
+      ->type_name("DIR");
+  app.add_option("--resume", o.resume,
+                 "Go on with the run in this folder, bit for bit")
+      ->group(run)
+      ->type_name("DIR");
+  app.add_option("--init-from", o.init_from,
+                 "Begin with the weights of this run or checkpoint")
+      ->group(run)
+      ->type_name("RUN");
+  app.add_option("--stop-at", o.stop_at,
+                 "End after this many updates, keeping the schedule of --steps")
+      ->group(run)
+      ->type_name("N");
+  app.add_option("--max-time", o.max_time,
+                 "End after this much training: 90s, 15m, 2h")
+      ->group(run)
+      ->type_name("TIME");
+  app.add_option("--sample-every", o.sample_every,
+                 "Updates between samples, 0: none")
+      ->group(run)
+      ->type_name("N");
+  app.add_flag("--dry-run", o.dry_run,
+               "Say what the run would cost, and train nothing")
+      ->group(run);
+  app.add_flag("--overwrite", o.overwrite, "Replace the run in --out")
+      ->group(run);
+  app.add_flag("--quiet", o.quiet, "No progress")->group(run);
+  app.add_option("--threads", o.threads,
+                 "Threads to compute with, 0: all that this process may use")
+      ->group(run)
+      ->type_name("N");
+
+  std::string names;
+  for (const Preset& p : presets())
+    names += (names.empty() ? "" : ", ") + std::string(p.name);
+  const char* setting = "Setting";
+  app.add_option("--preset", o.preset,
+                 "A published setting; by default makemore for words and "
+                 "lines, nanogpt-cpu for text, mingpt-nano for tasks. There "
+                 "are: " +
+                     names)
+      ->group(setting)
+      ->type_name("NAME");
+  app.add_option("--model", o.model, "Kind of model instead of the preset's")
+      ->group(setting)
+      ->type_name("NAME");
+  app.add_option("--config", o.config_file,
+                 "TOML file with sections data, model and train, as a run's "
+                 "config.toml")
+      ->group(setting)
+      ->type_name("FILE");
+
+  o.data_fields.add(app, "Data", [](FieldVisitor& v) {
+    data::DataConfig defaults;
+    visit_fields(v, defaults);
+  });
+  app.add_option("--dropout", o.dropout, "All dropouts of the model at once")
+      ->group("Model")
+      ->type_name("X");
+  for (const ModelKind& kind : model_kinds()) {
+    auto defaults = kind.config();
+    o.model_fields.add(app, "Model",
+                       [&](FieldVisitor& v) { defaults->visit(v); });
+  }
+  o.train_fields.add(app, "Training", [](FieldVisitor& v) {
+    TrainConfig defaults;
+    visit_fields(v, defaults);
+  });
+}
+
+RunConfig resolve(const TrainOptions& options) {
+  RunConfig config;
+  nlohmann::json file = nlohmann::json::object();
+  if (!options.config_file.empty()) file = read_toml(options.config_file);
+  // The data decides which preset is the default: look at it first.
+  data::DataConfig data;
+  if (file.contains("data"))
+    fields_from_json(
+        file["data"], [&](FieldVisitor& v) { visit_fields(v, data); },
+        options.config_file + ": [data]");
+  options.data_fields.apply([&](FieldVisitor& v) { visit_fields(v, data); });
+  check_data_choice(data);
+
+  const std::string name =
+      !options.preset.empty() ? options.preset
+      : file.contains("preset") && file["preset"].is_string()
+          ? file["preset"].get<std::string>()
+          : default_preset(data);
+  config.model = apply_preset(preset(name), config.train);
+  std::string kind = options.model;
+  if (kind.empty() && file.contains("model") && file["model"].is_object())
+    kind = file["model"].value("kind", "");
+  if (!kind.empty() && kind != config.model->kind())
+    config.model = model_config(kind);
+  apply_file(file, options.config_file, config);
+  apply_options(options, config);
+  return config;
+}
+
+RunConfig resolve_resume(const TrainOptions& options,
+                         const std::string& checkpoint) {
+  for (const auto& [name, value] : {std::pair("--preset", options.preset),
+                                    {"--model", options.model},
+                                    {"--config", options.config_file},
+                                    {"--init-from", options.init_from},
+                                    {"--out", options.out}})
+    if (!value.empty())
+      fail_input(
+          "{} and --resume exclude each other: a run goes on as it was "
+          "begun",
+          name);
+  Checkpoint saved = read_checkpoint(checkpoint, ReadOptimizer::no);
+  RunConfig config;
+  config.model = std::move(saved.model);
+  const auto data = saved.info.value("data", nlohmann::json::object());
+  fields_from_json(
+      data.value("config", nlohmann::json::object()),
+      [&](FieldVisitor& v) { visit_fields(v, config.data); },
+      checkpoint + ": data");
+  fields_from_json(
+      saved.info.value("train", nlohmann::json::object()),
+      [&](FieldVisitor& v) { visit_fields(v, config.train); },
+      checkpoint + ": train");
+  apply_options(options, config);
+  return config;
+}
+
+RunParts open_run(RunConfig& config, const TrainOptions& options,
+                  bool skip_init) {
+  RunParts parts;
+  validate(config.train);
+  const auto seed = static_cast<std::uint64_t>(config.train.seed);
+  nn::manual_seed(seed);
+  std::int64_t block_size = 0, vocab_size = 0;
+  const auto fields =
+      fields_to_json([&](FieldVisitor& v) { config.model->visit(v); });
+  block_size = fields.value("block_size", std::int64_t{64});
+  vocab_size = fields.value("vocab_size", std::int64_t{0});
+
+  std::unique_ptr<Bundle> origin;
+  if (!options.init_from.empty())
+    origin = std::make_unique<Bundle>(load_bundle(options.init_from));
+  data::OpenOptions open{.block_size = block_size};
+  if (origin) open.tokenizer = origin->tokenizer;
+  try {
+    parts.dataset = data::open(config.data, open, nn::default_rng());
+  } catch (const data::WordListMissing& missing) {
+    note(std::string(missing.what()) + "; training on the task 'sort' instead");
+    config.data.task = "sort";
+    parts.dataset = data::open(config.data, open, nn::default_rng());
+  }
+
+  if (origin) {
+    // The weights decide the model's form.
+    config.model = origin->model->config().clone();
+    parts.model = std::move(origin->model);
+  } else {
+    const std::int64_t tokens = parts.dataset->tokenizer().vocab_size();
+    if (vocab_size != 0 && vocab_size < tokens)
+      fail_input("vocab_size {} is less than the {} tokens of the data",
+                 vocab_size, tokens);
+    config.model->set_vocab_size(std::max(vocab_size, tokens));
+    // Items and tasks bring their own context; a longer one is allowed.
+    const std::int64_t own = parts.dataset->block_size();
+    if (own > block_size || !options.model_fields.given("block_size"))
+      config.model->set_block_size(own);
+    std::unique_ptr<nn::SkipInit> skip;
+    if (skip_init) skip = std::make_unique<nn::SkipInit>();
+    parts.model = config.model->make();
+  }
+  if (!skip_init) parts.dataset->start(nn::default_rng());
+  parts.data_info =
+      nlohmann::json{{"config", fields_to_json([&](FieldVisitor& v) {
+                        visit_fields(v, config.data);
+                      })},
+                     {"block_size", block_size},
+                     {"seed", config.train.seed}}
+          .dump();
+  return parts;
+}
+
+std::string config_toml(const RunConfig& config) {
+  nlohmann::ordered_json sections;
+  data::DataConfig data = config.data;
+  TrainConfig train = config.train;
+  sections["data"] =
+      fields_to_json([&](FieldVisitor& v) { visit_fields(v, data); });
+  sections["model"]["kind"] = std::string(config.model->kind());
+  for (const auto& [name, value] :
+       fields_to_json([&](FieldVisitor& v) { config.model->visit(v); }).items())
+    sections["model"][name] = value;
+  sections["train"] =
+      fields_to_json([&](FieldVisitor& v) { visit_fields(v, train); });
+  return to_toml(sections);
+}
+
+double parse_duration(const std::string& text, const std::string& option) {
+  double value = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string unit(end, text.data() + text.size());
+  const double factor = unit == "" || unit == "s" ? 1
+                        : unit == "m"             ? 60
+                        : unit == "h"             ? 3600
+                                                  : 0;
+  if (error != std::errc() || factor == 0 || !(value > 0) ||
+      !std::isfinite(value))
+    fail_input("{} must be a time such as 90s, 15m or 2h, not '{}'", option,
+               text);
+  return value * factor;
+}
+
+}  // namespace qkv::cli
