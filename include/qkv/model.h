@@ -76,6 +76,10 @@ struct QKV_API LanguageModel : nn::Module {
   virtual std::int64_t matmul_parameters() const = 0;
   // Of one training step on (batch, length), attention's visible half included.
   virtual double step_flops(std::int64_t batch, std::int64_t length) const = 0;
+  // Bytes that a training step on (batch, length) needs at its peak beside
+  // weights, gradients and moments.
+  virtual double activation_bytes(std::int64_t batch,
+                                  std::int64_t length) const = 0;
 };
 
 enum class Activation { relu, gelu_tanh, gelu_erf };

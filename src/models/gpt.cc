@@ -139,6 +139,17 @@ class Gpt final : public LanguageModel {
     return 6 * static_cast<double>(matmul_parameters()) * b * t + attention;
   }
 
+  double activation_bytes(std::int64_t batch,
+                          std::int64_t length) const override {
+    const auto tokens = static_cast<double>(batch * length);
+    const auto d = static_cast<double>(config_.n_embd);
+    // Kept for the backward by a block: its input, both norms' outputs, the
+    // packed projection, the attention's output, the middle sum, and the wide
+    // part before and after its activation; two numbers a norm and a head.
+    const double block = 16 * d + 4 + 2 * static_cast<double>(config_.n_head);
+    return 4 * tokens * (block * static_cast<double>(config_.n_layer) + 8 * d);
+  }
+
  private:
   // A module that only holds others under "transformer.".
   struct Holder : nn::Module {
