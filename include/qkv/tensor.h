@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "qkv/dtype.h"
@@ -119,6 +120,13 @@ class QKV_API Tensor {
   void copy_to(void* target, DType dtype) const;
 
   TensorImpl* impl_ = nullptr;
+};
+
+// A parameter of a model, or a tensor of a file.
+struct NamedTensor {
+  std::string name;  // "attn.qkv.weight", as PyTorch's state_dict has it
+  Tensor tensor;
+  bool table = false;  // an embedding's: rows are looked up, not multiplied
 };
 
 }  // namespace qkv

@@ -34,7 +34,7 @@ Tensor Linear::forward(const Tensor& x, const Context& context) const {
 Embedding::Embedding(std::int64_t rows, std::int64_t width) {
   Tensor table = Tensor::empty({rows, width});
   if (!SkipInit::active()) default_rng().randn(table);
-  weight = add_parameter("weight", table);
+  weight = add_parameter("weight", table, /*table=*/true);
 }
 
 Tensor Embedding::forward(const Tensor& ids) const {

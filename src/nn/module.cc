@@ -31,7 +31,7 @@ void Module::collect(const std::string& prefix,
     if (entry.module)
       entry.module->collect(prefix + entry.name + ".", out);
     else
-      out.push_back({prefix + entry.name, entry.tensor});
+      out.push_back({prefix + entry.name, entry.tensor, entry.table});
   }
 }
 
@@ -120,9 +120,10 @@ std::string Module::path() const {
 
 std::uint64_t Module::stream() const { return stream_id(path()); }
 
-Tensor Module::add_parameter(const std::string& name, Tensor tensor) {
+Tensor Module::add_parameter(const std::string& name, Tensor tensor,
+                             bool table) {
   tensor.set_requires_grad();
-  entries_.push_back({name, tensor, nullptr});
+  entries_.push_back({name, tensor, nullptr, table});
   return tensor;
 }
 

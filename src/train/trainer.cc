@@ -29,7 +29,7 @@ class Stopwatch {
 
 std::unique_ptr<optim::Optimizer> make_optimizer(const nn::Module& model,
                                                  const TrainConfig& c) {
-  auto parameters = optim::parameters_of(model, c.decay);
+  auto parameters = optim::parameters_of(model.parameters(), c.decay);
   if (c.optimizer == OptimizerKind::sgd)
     return optim::sgd(std::move(parameters),
                       {.momentum = c.momentum, .weight_decay = c.weight_decay});
@@ -111,9 +111,8 @@ TrainStep Trainer::step() {
   event.loss = accumulate_gradients();
   event.grad_norm = optim::grad_norm(optimizer_->parameters());
   if (!std::isfinite(event.grad_norm)) name_the_nonfinite(event.loss);
-  const bool clip =
-      config_.grad_clip > 0 && event.grad_norm > config_.grad_clip;
-  optimizer_->step(event.lr, clip ? config_.grad_clip / event.grad_norm : 1);
+  optimizer_->step(event.lr,
+                   optim::clip_scale(event.grad_norm, config_.grad_clip));
   optimizer_->zero_grad();
   event.step = ++done_;
   event.tokens = batch_.ids.numel() * config_.grad_accumulation;

@@ -14,10 +14,7 @@
 
 namespace qkv::nn {
 
-struct NamedTensor {
-  std::string name;  // "attn.qkv.weight", as PyTorch's state_dict has it
-  Tensor tensor;
-};
+using qkv::NamedTensor;
 
 // The generator of initial weights, and its seed (torch.manual_seed). One a
 // thread; a new thread's starts at seed 0.
@@ -65,8 +62,9 @@ class QKV_API Module {
   std::uint64_t stream() const;
 
  protected:
-  // The tensor becomes a leaf that requires a gradient.
-  Tensor add_parameter(const std::string& name, Tensor tensor);
+  // The tensor becomes a leaf that requires a gradient. table: NamedTensor's.
+  Tensor add_parameter(const std::string& name, Tensor tensor,
+                       bool table = false);
   // Another name for a parameter that exists (a tied head).
   void tie_parameter(const std::string& name, const Tensor& tensor);
   void add_module(const std::string& name, Module& module);
@@ -76,6 +74,7 @@ class QKV_API Module {
     std::string name;
     Tensor tensor;             // or
     Module* module = nullptr;  // a part
+    bool table = false;
   };
   void collect(const std::string& prefix, std::vector<NamedTensor>& out) const;
 
