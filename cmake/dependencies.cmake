@@ -7,9 +7,11 @@ find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(highway REQUIRED IMPORTED_TARGET libhwy)
+pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 
 add_library(qkv_dependencies INTERFACE)
 target_link_libraries(qkv_dependencies INTERFACE
   OpenMP::OpenMP_CXX DNNL::dnnl fmt::fmt nlohmann_json::nlohmann_json
-  tomlplusplus::tomlplusplus PkgConfig::highway PkgConfig::xxhash)
+  tomlplusplus::tomlplusplus PkgConfig::highway PkgConfig::utf8proc
+  PkgConfig::xxhash)

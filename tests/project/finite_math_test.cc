@@ -28,7 +28,7 @@ const std::string kForbidden[] = {
 
 TEST(FiniteMath, NoCompileCommandAllowsFastMath) {
   const std::string commands =
-      read(fs::path(QKV_BINARY_DIR) / "compile_commands.json");
+      read_bytes(fs::path(QKV_BINARY_DIR) / "compile_commands.json");
   ASSERT_NE(commands.find("finite_math_test.cc"), std::string::npos);
   for (const std::string& flag : kForbidden)
     EXPECT_EQ(commands.find(flag), std::string::npos) << flag;
@@ -37,7 +37,7 @@ TEST(FiniteMath, NoCompileCommandAllowsFastMath) {
 TEST(FiniteMath, NoFileNamesSuchAFlag) {
   for (const fs::path& file : project_files()) {
     if (file.extension() == ".md") continue;
-    const std::string text = read(kSource / file);
+    const std::string text = read_bytes(kSource / file);
     for (const std::string& flag : kForbidden)
       EXPECT_EQ(text.find(flag), std::string::npos) << file << ": " << flag;
   }

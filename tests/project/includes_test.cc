@@ -29,15 +29,13 @@ class PlantedInclude : public testing::TestWithParam<Plant> {};
 
 TEST_P(PlantedInclude, IsCaught) {
   const Plant& plant = GetParam();
-  TemporaryFolder copy;
+  TempFolder copy;
   for (const char* folder : {"include", "src"})
-    fs::copy(kSource / folder, copy.path() / folder,
-             fs::copy_options::recursive);
-  write(copy.path() / "include/qkv/model.h", "#pragma once\n");
+    fs::copy(kSource / folder, copy / folder, fs::copy_options::recursive);
+  write(copy / "include/qkv/model.h", "#pragma once\n");
   ASSERT_EQ(check(copy.path()).status, 0);
 
-  write(copy.path() / plant.file,
-        std::string("// A comment.\n") + plant.line + "\n");
+  write(copy / plant.file, std::string("// A comment.\n") + plant.line + "\n");
   const Result result = check(copy.path());
   EXPECT_NE(result.status, 0);
   EXPECT_EQ(result.output,
@@ -82,8 +80,8 @@ INSTANTIATE_TEST_SUITE_P(
               "from there, foreign headers in <>"}));
 
 TEST(Includes, FolderOutsideTheTableIsCaught) {
-  TemporaryFolder copy;
-  write(copy.path() / "src/misc/planted.cc", "int x;\n");
+  TempFolder copy;
+  write(copy / "src/misc/planted.cc", "int x;\n");
   const Result result = check(copy.path());
   EXPECT_NE(result.status, 0);
   EXPECT_EQ(result.output,
@@ -92,8 +90,8 @@ TEST(Includes, FolderOutsideTheTableIsCaught) {
 }
 
 TEST(Includes, PublicHeaderOutsideTheTableIsCaught) {
-  TemporaryFolder copy;
-  write(copy.path() / "include/qkv/planted.h", "#pragma once\n");
+  TempFolder copy;
+  write(copy / "include/qkv/planted.h", "#pragma once\n");
   EXPECT_NE(check(copy.path()).status, 0);
 }
 

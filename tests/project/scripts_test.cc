@@ -30,12 +30,12 @@ TEST(Scripts, AreExecutableBash) {
 class Bootstrap : public testing::Test {
  protected:
   Bootstrap() {
-    const std::string log = (folder_.path() / "log").string();
+    const std::string log = folder_ / "log";
     for (const char* name : {"apt-get", "sudo"})
       write_program(bin() / name,
                     std::string("echo ") + name + " \"$@\" >>" + log);
   }
-  fs::path bin() const { return folder_.path() / "bin"; }
+  fs::path bin() const { return folder_ / "bin"; }
   // `lacking`: the one package that is not installed, or "".
   Result run(const std::string& lacking, const std::string& argument = "") {
     write_program(bin() / "dpkg-query", "shift 3\nfor p; do [ $p = '" +
@@ -44,9 +44,9 @@ class Bootstrap : public testing::Test {
     return shell("PATH='" + bin().string() + "':\"$PATH\" '" +
                  (kSource / "script/bootstrap").string() + "' " + argument);
   }
-  std::string log() const { return read(folder_.path() / "log"); }
+  std::string log() const { return read_bytes(folder_ / "log"); }
 
-  TemporaryFolder folder_;
+  TempFolder folder_;
 };
 
 TEST_F(Bootstrap, DoesNothingWhenAllIsThere) {
@@ -75,15 +75,15 @@ TEST_F(Bootstrap, AsksForTheLintToolsOnRequestOnly) {
 // A copy of script/test, with a build that does nothing and a ctest that says
 // `junit` and exits with `status`.
 Result run_tests(const std::string& junit, int status) {
-  TemporaryFolder copy;
-  fs::create_directories(copy.path() / "script");
-  fs::copy(kSource / "script/test", copy.path() / "script/test");
-  write_program(copy.path() / "script/build", "mkdir -p build");
-  write_program(copy.path() / "bin/ctest",
-                "cat >build/test-results.xml <<'END'\n" + junit +
-                    "\nEND\nexit " + std::to_string(status));
-  return shell("PATH='" + (copy.path() / "bin").string() + "':\"$PATH\" '" +
-               (copy.path() / "script/test").string() + "'");
+  TempFolder copy;
+  fs::create_directories(copy / "script");
+  fs::copy(kSource / "script/test", copy / "script/test");
+  write_program(copy / "script/build", "mkdir -p build");
+  write_program(copy / "bin/ctest", "cat >build/test-results.xml <<'END'\n" +
+                                        junit + "\nEND\nexit " +
+                                        std::to_string(status));
+  return shell("PATH='" + (copy / "bin") + "':\"$PATH\" '" +
+               (copy / "script/test") + "'");
 }
 
 TEST(TestScript, EndsWithTheCount) {

@@ -1,21 +1,23 @@
 // Running the project's own scripts, and the files that it is made of.
 #pragma once
 
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "tests/support/files.h"
+
 namespace qkv::project {
 
 namespace fs = std::filesystem;
+using test::read_bytes;
+using test::TempFolder;
 
 inline const fs::path kSource = QKV_SOURCE_DIR;
 
@@ -38,36 +40,10 @@ inline Result shell(const std::string& command) {
   return result;
 }
 
-inline std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
 inline void write(const fs::path& path, const std::string& text) {
   fs::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary) << text;
 }
-
-// A folder of its own, removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "qkv-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw std::runtime_error("mkdtemp failed");
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 // The files of the project, as paths below its root: what git tracks, or where
 // there is no git, all but what is built or run there.
