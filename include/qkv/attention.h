@@ -79,15 +79,15 @@ class QKV_API WantWeights {
 };
 
 struct AttentionOptions {
-  Mask mask;
-  std::optional<double> scale;  // default 1/√d
+  Mask mask = {};
+  std::optional<double> scale = {};  // default 1/√d
   // Weights are zeroed with this probability, [0, 1), the others divided by
   // 1 - dropout; taken to 1/65536. Decided by (rng, stream, b, h, i, j) alone.
   double dropout = 0;
-  std::optional<StepRng> rng;  // needed when dropout is not 0
+  std::optional<StepRng> rng = {};  // needed when dropout is not 0
   std::uint64_t stream = 0;
   // Asking for weights changes no bit of the output.
-  WantWeights want_weights;
+  WantWeights want_weights = {};
   // automatic: as runtime::path() says.
   runtime::Path path = runtime::Path::automatic;
 };
