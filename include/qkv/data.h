@@ -112,4 +112,10 @@ QKV_API std::unique_ptr<Dataset> open(const DataConfig& config,
                                       const OpenOptions& options,
                                       TorchRng& rng);
 
+// A text to measure a model on: all of it, at least two tokens, is the
+// validation split, in windows of block_size. It has nothing to train on.
+QKV_API std::unique_ptr<Dataset> text_for_evaluation(
+    const std::string& path, std::shared_ptr<const Tokenizer> tokenizer,
+    std::int64_t block_size);
+
 }  // namespace qkv::data

@@ -15,12 +15,9 @@ namespace {
 
 class Text final : public Dataset {
  public:
+  // To train on.
   Text(const DataConfig& config, const OpenOptions& options)
-      : path_(config.text),
-        block_size_(options.block_size),
-        tokenizer_(options.tokenizer) {
-    if (block_size_ < 1)
-      fail_input("the block size must be at least 1, not {}", block_size_);
+      : Text(config.text, options.tokenizer, options.block_size) {
     const std::string text = io::read_text_file(config.text);
     carriage_returns_ = std::count(text.begin(), text.end(), '\r');
     std::string validation;
@@ -39,6 +36,18 @@ class Text final : public Dataset {
     check_validation(config);
     position_.fingerprint =
         io::checksum(bytes_of(0)) + io::checksum(bytes_of(1));
+  }
+
+  // To validate on.
+  static std::unique_ptr<Dataset> for_evaluation(
+      const std::string& path, std::shared_ptr<const Tokenizer> tokenizer,
+      std::int64_t block_size) {
+    std::unique_ptr<Text> d(new Text(path, std::move(tokenizer), block_size));
+    d->tokens_[1] = d->encode(io::read_text_file(path), path);
+    if (d->tokens_[1].size() < 2)
+      fail_input("{}: need >= 2 tokens to measure on, have {}", path,
+                 d->tokens_[1].size());
+    return d;
   }
 
   std::string_view kind() const override { return "text"; }
@@ -63,8 +72,9 @@ class Text final : public Dataset {
 
   Batch next(std::int64_t batch_size) override {
     TorchRng& rng = position_.started();
-    Batch batch = make_batch(batch_size, block_size_);
     const std::int64_t offsets = std::ssize(tokens_[0]) - block_size_;
+    if (offsets < 1) fail_internal("[data] {} is for evaluation only", path_);
+    Batch batch = make_batch(batch_size, block_size_);
     for (std::int64_t row = 0; row < batch_size; ++row)
       fill(batch, row, tokens_[0], rng.randint(offsets));
     return batch;
@@ -92,7 +102,8 @@ class Text final : public Dataset {
       static_cast<void>(tokenizer_->encode("\n"));
       return "\n";
     } catch (const Error&) {
-      return tokenizer_->decode(std::array{std::int64_t{tokens_[0][0]}});
+      const auto& tokens = tokens_[0].empty() ? tokens_[1] : tokens_[0];
+      return tokenizer_->decode(std::array{std::int64_t{tokens[0]}});
     }
   }
 
@@ -101,6 +112,15 @@ class Text final : public Dataset {
   void set_state(const std::string& state) override { position_.set(state); }
 
  private:
+  Text(std::string path, std::shared_ptr<const Tokenizer> tokenizer,
+       std::int64_t block_size)
+      : path_(std::move(path)),
+        block_size_(block_size),
+        tokenizer_(std::move(tokenizer)) {
+    if (block_size_ < 1)
+      fail_input("the block size must be at least 1, not {}", block_size_);
+  }
+
   std::vector<std::int32_t> encode(const std::string& text,
                                    const std::string& path) const {
     try {
@@ -174,6 +194,12 @@ class Text final : public Dataset {
 std::unique_ptr<Dataset> open_text(const DataConfig& config,
                                    const OpenOptions& options, TorchRng&) {
   return std::make_unique<Text>(config, options);
+}
+
+std::unique_ptr<Dataset> text_for_evaluation(
+    const std::string& path, std::shared_ptr<const Tokenizer> tokenizer,
+    std::int64_t block_size) {
+  return Text::for_evaluation(path, std::move(tokenizer), block_size);
 }
 
 }  // namespace qkv::data

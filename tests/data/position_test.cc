@@ -115,7 +115,7 @@ TEST(DataPosition, ADamagedStateIsRefused) {
   EXPECT_ERROR(input, "must hold 'data' and 'rng'", d->set_state("{}"));
   EXPECT_ERROR(input, "must hold 'data' and 'rng'", d->set_state("[]"));
   std::string bad = state;
-  bad.replace(bad.find('['), 2, "[-");
+  bad.replace(bad.find('['), 1, "[-1,");
   EXPECT_ERROR(input, "numbers of 32 bits", d->set_state(bad));
   bad = state.substr(0, state.find('[')) + "[1,2,3]}";
   EXPECT_THROW(d->set_state(bad), Error);

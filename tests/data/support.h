@@ -26,8 +26,7 @@ inline std::unique_ptr<Dataset> open_seeded(const DataConfig& config,
 
 // Row i of a batch's tensor (B,T).
 inline Ids row(const Tensor& batch, std::int64_t i) {
-  const Ids all = batch.to_vector<std::int64_t>();
-  const auto begin = all.begin() + i * batch.dim(1);
+  const auto* begin = batch.data<std::int64_t>() + i * batch.dim(1);
   return {begin, begin + batch.dim(1)};
 }
 

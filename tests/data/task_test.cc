@@ -32,7 +32,9 @@ std::vector<Row> rows(Dataset& d, std::int64_t n) {
     Row r;
     for (std::size_t t = 0; t < y.size(); ++t) {
       // A target is the token that comes next, or the stop.
-      if (y[t] >= 0 && t + 1 < x.size()) EXPECT_EQ(y[t], x[t + 1]);
+      if (y[t] >= 0 && t + 1 < x.size()) {
+        EXPECT_EQ(y[t], x[t + 1]);
+      }
       r.asked += y[t] >= 0 ? 'x' : '.';
     }
     Ids tokens(x.begin() + 1, x.end());

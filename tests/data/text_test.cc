@@ -1,6 +1,8 @@
 // Running text: nanoGPT's rules.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/data/support.h"
 #include "tests/support/data_files.h"
 
@@ -21,7 +23,11 @@ class TextTest : public testing::Test {
     config.text = write_bytes(folder_ / name, content);
     return config;
   }
-  static OpenOptions block(std::int64_t size) { return {.block_size = size}; }
+  static OpenOptions block(std::int64_t size) {
+    OpenOptions options;
+    options.block_size = size;
+    return options;
+  }
 
   TempFolder folder_;
 };
@@ -153,6 +159,22 @@ TEST_F(TextTest, AGivenTokenizerIsUsedAndNamesWhatItNeverSaw) {
   options.tokenizer = character_tokenizer("abcdefghi", false);
   EXPECT_ERROR(input, "x.txt: U+006A 'j' at character 10 is not in the",
                open_seeded(text(100), options));
+}
+
+TEST_F(TextTest, ATextToMeasureOnIsAllValidation) {
+  const auto letters =
+      std::shared_ptr(character_tokenizer("abcdefghij", false));
+  const auto measure = [&](std::int64_t n) {
+    return text_for_evaluation(text(n).text, letters, 8);
+  };
+  const auto d = measure(5);  // shorter than the context
+  EXPECT_EQ(d->examples(Split::train), 0);
+  ASSERT_EQ(d->examples(Split::validation), 1);
+  const Batch batch = d->evaluation(Split::validation, 0, 1);
+  EXPECT_EQ(row(batch.targets, 0), (Ids{1, 2, 3, 4, -1, -1, -1, -1}));
+  EXPECT_EQ(measure(100)->examples(Split::validation), (99 + 7) / 8);
+  EXPECT_ERROR(input, "x.txt: need >= 2 tokens to measure on, have 1",
+               measure(1));
 }
 
 TEST_F(TextTest, CarriageReturnsAreKeptAndTold) {
