@@ -1,0 +1,35 @@
+#include "qkv/nn/block.h"
+
+#include "core/check.h"
+#include "qkv/ops.h"
+
+namespace qkv::nn {
+
+TinyGPTBlock::FeedForward::FeedForward(std::int64_t width, std::int64_t hidden)
+    : in(width, hidden), out(hidden, width) {
+  add_module("0", in);  // 1 is the ReLU
+  add_module("2", out);
+}
+
+TinyGPTBlock::TinyGPTBlock(std::int64_t embed_dim, std::int64_t num_heads,
+                           std::int64_t ff_hidden)
+    : ln1(embed_dim),
+      attn(embed_dim, num_heads),
+      ln2(embed_dim),
+      ff(embed_dim, ff_hidden) {
+  add_module("ln1", ln1);
+  add_module("attn", attn);
+  add_module("ln2", ln2);
+  add_module("ff", ff);
+}
+
+AttentionResult TinyGPTBlock::forward(const Tensor& x,
+                                      const AttentionOptions& options) const {
+  AttentionResult result = attn.forward(ln1.forward(x), options);
+  const Tensor middle = add(x, result.output);
+  const Tensor hidden = relu(ff.in.forward(ln2.forward(middle)));
+  result.output = add(middle, ff.out.forward(hidden));
+  return result;
+}
+
+}  // namespace qkv::nn
