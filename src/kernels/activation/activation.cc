@@ -224,13 +224,12 @@ void activation_backward(Activation kind, const T* saved, const T* dy,
   });
 }
 
-#define QKV_INSTANTIATE(T)                                                   \
-  template void activation(Activation, const T*, int64_t, T*);               \
-  template void activation_backward(Activation, const T*, const T*, int64_t, \
-                                    T*);
-QKV_INSTANTIATE(float)
-QKV_INSTANTIATE(double)
-#undef QKV_INSTANTIATE
+template void activation(Activation, const float*, int64_t, float*);
+template void activation(Activation, const double*, int64_t, double*);
+template void activation_backward(Activation, const float*, const float*,
+                                  int64_t, float*);
+template void activation_backward(Activation, const double*, const double*,
+                                  int64_t, double*);
 
 }  // namespace qkv::kernels
 #endif  // HWY_ONCE

@@ -1,6 +1,7 @@
 #include "kernels/elementwise/reduce.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/cut.h"
 #include "kernels/path.h"
@@ -139,7 +140,7 @@ void max_axis(const T* x, int64_t outer, int64_t n, int64_t inner, T* values,
         const T* column = x + o * n * inner + j;
         int64_t best = 0;
         T value = column[0];
-        for (int64_t i = 1; i < n && value == value; ++i)
+        for (int64_t i = 1; i < n && !std::isnan(value); ++i)
           if (!(column[i * inner] <= value)) {
             value = column[i * inner];
             best = i;
@@ -163,15 +164,21 @@ void max_axis_backward(const T* dy, const int64_t* indices, int64_t outer,
   });
 }
 
-#define QKV_INSTANTIATE(T)                                                    \
-  template void sum_axis(const T*, int64_t, int64_t, int64_t, T*, T*);        \
-  template void expand_axis(const T*, int64_t, int64_t, int64_t, T, T*);      \
-  template void max_axis(const T*, int64_t, int64_t, int64_t, T*, int64_t*);  \
-  template void max_axis_backward(const T*, const int64_t*, int64_t, int64_t, \
-                                  int64_t, T*);
-QKV_INSTANTIATE(float)
-QKV_INSTANTIATE(double)
-#undef QKV_INSTANTIATE
+template void sum_axis(const float*, int64_t, int64_t, int64_t, float*, float*);
+template void sum_axis(const double*, int64_t, int64_t, int64_t, double*,
+                       double*);
+template void expand_axis(const float*, int64_t, int64_t, int64_t, float,
+                          float*);
+template void expand_axis(const double*, int64_t, int64_t, int64_t, double,
+                          double*);
+template void max_axis(const float*, int64_t, int64_t, int64_t, float*,
+                       int64_t*);
+template void max_axis(const double*, int64_t, int64_t, int64_t, double*,
+                       int64_t*);
+template void max_axis_backward(const float*, const int64_t*, int64_t, int64_t,
+                                int64_t, float*);
+template void max_axis_backward(const double*, const int64_t*, int64_t, int64_t,
+                                int64_t, double*);
 
 }  // namespace qkv::kernels
 #endif  // HWY_ONCE

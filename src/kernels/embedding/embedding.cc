@@ -50,12 +50,12 @@ void embedding_backward(const T* dy, int64_t width, const int64_t* ids,
   });
 }
 
-#define QKV_INSTANTIATE(T)                                                     \
-  template void embedding(const T*, int64_t, const int64_t*, int64_t, T*);     \
-  template void embedding_backward(const T*, int64_t, const int64_t*, int64_t, \
-                                   T*);
-QKV_INSTANTIATE(float)
-QKV_INSTANTIATE(double)
-#undef QKV_INSTANTIATE
+template void embedding(const float*, int64_t, const int64_t*, int64_t, float*);
+template void embedding(const double*, int64_t, const int64_t*, int64_t,
+                        double*);
+template void embedding_backward(const float*, int64_t, const int64_t*, int64_t,
+                                 float*);
+template void embedding_backward(const double*, int64_t, const int64_t*,
+                                 int64_t, double*);
 
 }  // namespace qkv::kernels

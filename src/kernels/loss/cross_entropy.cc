@@ -160,14 +160,16 @@ void cross_entropy_with_gradient(const CrossEntropy<T>& x, T scale, T* losses,
   });
 }
 
-#define QKV_INSTANTIATE(T)                                               \
-  template void cross_entropy(const CrossEntropy<T>&, T*, T*);           \
-  template void cross_entropy_backward(const CrossEntropy<T>&, const T*, \
-                                       const T*, T, T*);                 \
-  template void cross_entropy_with_gradient(const CrossEntropy<T>&, T, T*, T*);
-QKV_INSTANTIATE(float)
-QKV_INSTANTIATE(double)
-#undef QKV_INSTANTIATE
+template void cross_entropy(const CrossEntropy<float>&, float*, float*);
+template void cross_entropy(const CrossEntropy<double>&, double*, double*);
+template void cross_entropy_backward(const CrossEntropy<float>&, const float*,
+                                     const float*, float, float*);
+template void cross_entropy_backward(const CrossEntropy<double>&, const double*,
+                                     const double*, double, double*);
+template void cross_entropy_with_gradient(const CrossEntropy<float>&, float,
+                                          float*, float*);
+template void cross_entropy_with_gradient(const CrossEntropy<double>&, double,
+                                          double*, double*);
 
 }  // namespace qkv::kernels
 #endif  // HWY_ONCE

@@ -189,15 +189,16 @@ void layer_norm_backward(const T* x, const T* gamma, const T* mean,
                });
 }
 
-#define QKV_INSTANTIATE(T)                                                  \
-  template void layer_norm(const T*, const T*, const T*, int64_t, int64_t,  \
-                           double, T*, T*, T*);                             \
-  template void layer_norm_backward(const T*, const T*, const T*, const T*, \
-                                    const T*, int64_t, int64_t, T*, T*, T*, \
-                                    T*);
-QKV_INSTANTIATE(float)
-QKV_INSTANTIATE(double)
-#undef QKV_INSTANTIATE
+template void layer_norm(const float*, const float*, const float*, int64_t,
+                         int64_t, double, float*, float*, float*);
+template void layer_norm(const double*, const double*, const double*, int64_t,
+                         int64_t, double, double*, double*, double*);
+template void layer_norm_backward(const float*, const float*, const float*,
+                                  const float*, const float*, int64_t, int64_t,
+                                  float*, float*, float*, float*);
+template void layer_norm_backward(const double*, const double*, const double*,
+                                  const double*, const double*, int64_t,
+                                  int64_t, double*, double*, double*, double*);
 
 }  // namespace qkv::kernels
 #endif  // HWY_ONCE

@@ -185,14 +185,18 @@ void log_softmax_backward(const T* y, const T* dy, int64_t rows, int64_t n,
   });
 }
 
-#define QKV_INSTANTIATE(T)                                                  \
-  template void softmax(const T*, int64_t, int64_t, T*);                    \
-  template void softmax_backward(const T*, const T*, int64_t, int64_t, T*); \
-  template void log_softmax(const T*, int64_t, int64_t, T*);                \
-  template void log_softmax_backward(const T*, const T*, int64_t, int64_t, T*);
-QKV_INSTANTIATE(float)
-QKV_INSTANTIATE(double)
-#undef QKV_INSTANTIATE
+template void softmax(const float*, int64_t, int64_t, float*);
+template void softmax(const double*, int64_t, int64_t, double*);
+template void softmax_backward(const float*, const float*, int64_t, int64_t,
+                               float*);
+template void softmax_backward(const double*, const double*, int64_t, int64_t,
+                               double*);
+template void log_softmax(const float*, int64_t, int64_t, float*);
+template void log_softmax(const double*, int64_t, int64_t, double*);
+template void log_softmax_backward(const float*, const float*, int64_t, int64_t,
+                                   float*);
+template void log_softmax_backward(const double*, const double*, int64_t,
+                                   int64_t, double*);
 
 }  // namespace qkv::kernels
 #endif  // HWY_ONCE
