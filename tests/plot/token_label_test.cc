@@ -52,9 +52,7 @@ TEST(TokenLabel, MarksSpecialTokens) {
 TEST(TokenLabel, CutsTheMiddle) {
   EXPECT_EQ(label("transformers-and-more", 12), "transf…-more");
   EXPECT_EQ(label("transformers", 12), "transformers");
-  EXPECT_EQ(label("日本語の文章です", 7),
-            "日本…す"
-            "す");
+  EXPECT_EQ(label("日本語の文章です", 7), "日本…す");
   for (const char* text : {"abcdefghijkl", "日本語の文章です",
                            "\x01\x02\xff"
                            "abc\u200b\u200b"})
