@@ -6,7 +6,7 @@
 #include "core/check.h"
 #include "core/tensor_impl.h"
 #include "models/config_of.h"
-#include "nn/gpt_block.h"
+#include "models/gpt_block.h"
 #include "nn/linear_in.h"
 #include "nn/tap.h"
 #include "qkv/autograd.h"
@@ -51,10 +51,10 @@ class GptState final : public DecodeState {
   void end(std::int64_t tokens) {
     for (int slot : active) lengths_[slot] += tokens;
   }
-  nn::LayerCache& layer(int i) { return layers_[i]; }
+  LayerCache& layer(int i) { return layers_[i]; }
 
  private:
-  std::vector<nn::LayerCache> layers_;
+  std::vector<LayerCache> layers_;
   std::vector<std::int64_t> lengths_;
   std::int64_t block_;
 };
@@ -81,7 +81,7 @@ class Gpt final : public LanguageModel {
         dropout_(config.embd_dropout),
         ln_f_(config.n_embd, config.biases != Biases::none) {
     for (std::int64_t l = 0; l < config.n_layer; ++l)
-      blocks_.push_back(std::make_unique<nn::GptBlock>(config));
+      blocks_.push_back(std::make_unique<GptBlock>(config));
     transformer_.add("wte", wte_);
     transformer_.add("wpe", wpe_);
     transformer_.add("drop", dropout_);
@@ -197,7 +197,7 @@ class Gpt final : public LanguageModel {
                    dropout_.forward(std::move(x), context));
     for (std::size_t l = 0; l < blocks_.size(); ++l) {
       const int layer = static_cast<int>(l);
-      nn::CacheView cache;
+      CacheView cache;
       if (state) cache = {&state->layer(layer), state->active, lengths};
       x = blocks_[l]->forward(x, layer, cache, context);
     }
@@ -221,7 +221,7 @@ class Gpt final : public LanguageModel {
   Holder transformer_;
   nn::Embedding wte_, wpe_;
   nn::Dropout dropout_;
-  std::vector<std::unique_ptr<nn::GptBlock>> blocks_;
+  std::vector<std::unique_ptr<GptBlock>> blocks_;
   nn::LayerNorm ln_f_;
   std::unique_ptr<nn::Linear> head_;  // none when tied
   Tensor head_weight_, head_bias_;

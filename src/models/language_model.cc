@@ -21,10 +21,9 @@ RegisterModel::RegisterModel(const ModelKind& kind) { kinds().push_back(kind); }
 
 std::vector<ModelKind> model_kinds() {
   auto sorted = kinds();
-  std::sort(sorted.begin(), sorted.end(),
-            [](const ModelKind& a, const ModelKind& b) {
-              return a.name < b.name;
-            });
+  std::sort(
+      sorted.begin(), sorted.end(),
+      [](const ModelKind& a, const ModelKind& b) { return a.name < b.name; });
   return sorted;
 }
 

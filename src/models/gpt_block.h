@@ -6,7 +6,7 @@
 #include "qkv/model.h"
 #include "qkv/nn/layers.h"
 
-namespace qkv::nn {
+namespace qkv {
 
 // The keys and values of one layer for every slot: (slots, block, 2, H, d).
 struct LayerCache {
@@ -20,7 +20,7 @@ struct CacheView {
   std::span<const std::int64_t> lengths;  // of the slots, before this call
 };
 
-class GptAttention : public Module {
+class GptAttention : public nn::Module {
  public:
   explicit GptAttention(const GptConfig& config);
   // x (B,T,D) -> (B,T,D), without the residual.
@@ -33,32 +33,32 @@ class GptAttention : public Module {
 
   std::int64_t heads_;
   double dropout_;
-  Linear c_attn_, c_proj_;
-  Dropout resid_dropout_;
+  nn::Linear c_attn_, c_proj_;
+  nn::Dropout resid_dropout_;
 };
 
-class GptMlp : public Module {
+class GptMlp : public nn::Module {
  public:
   explicit GptMlp(const GptConfig& config);
   Tensor forward(const Tensor& x, int layer, Context& context);
 
  private:
   Activation activation_;
-  Linear c_fc_, c_proj_;
-  Dropout dropout_;
+  nn::Linear c_fc_, c_proj_;
+  nn::Dropout dropout_;
 };
 
-class GptBlock : public Module {
+class GptBlock : public nn::Module {
  public:
   explicit GptBlock(const GptConfig& config);
   Tensor forward(const Tensor& x, int layer, const CacheView& cache,
                  Context& context);
 
  private:
-  LayerNorm ln_1_;
+  nn::LayerNorm ln_1_;
   GptAttention attn_;
-  LayerNorm ln_2_;
+  nn::LayerNorm ln_2_;
   GptMlp mlp_;
 };
 
-}  // namespace qkv::nn
+}  // namespace qkv

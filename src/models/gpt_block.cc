@@ -1,4 +1,4 @@
-#include "nn/gpt_block.h"
+#include "models/gpt_block.h"
 
 #include "core/check.h"
 #include "core/tensor_impl.h"
@@ -6,7 +6,7 @@
 #include "qkv/attention.h"
 #include "qkv/autograd.h"
 
-namespace qkv::nn {
+namespace qkv {
 namespace {
 
 // (B,T,3D) read as (B,T,3,H,d): part 0 queries, 1 keys, 2 values -> (B,H,T,d).
@@ -52,10 +52,10 @@ GptAttention::GptAttention(const GptConfig& config)
 Tensor GptAttention::forward(const Tensor& x, int layer, const CacheView& cache,
                              Context& context) {
   const Tensor qkv =
-      tapped(context, layer, "attn.qkv", c_attn_.forward(x, context));
+      nn::tapped(context, layer, "attn.qkv", c_attn_.forward(x, context));
   Tensor z =
       cache.layer ? attend_cached(qkv, cache) : attend(qkv, layer, context);
-  z = tapped(context, layer, "attn.z", std::move(z));
+  z = nn::tapped(context, layer, "attn.z", std::move(z));
   return resid_dropout_.forward(c_proj_.forward(z, context), context);
 }
 
@@ -117,8 +117,8 @@ GptMlp::GptMlp(const GptConfig& config)
 }
 
 Tensor GptMlp::forward(const Tensor& x, int layer, Context& context) {
-  Tensor h = tapped(context, layer, "mlp.pre", c_fc_.forward(x, context));
-  h = tapped(context, layer, "mlp.post", activate(activation_, h));
+  Tensor h = nn::tapped(context, layer, "mlp.pre", c_fc_.forward(x, context));
+  h = nn::tapped(context, layer, "mlp.post", activate(activation_, h));
   return dropout_.forward(c_proj_.forward(h, context), context);
 }
 
@@ -135,16 +135,16 @@ GptBlock::GptBlock(const GptConfig& config)
 
 Tensor GptBlock::forward(const Tensor& input, int layer, const CacheView& cache,
                          Context& context) {
-  Tensor x = tapped(context, layer, "resid_pre", input);
+  Tensor x = nn::tapped(context, layer, "resid_pre", input);
   Tensor attended =
-      attn_.forward(tapped(context, layer, "attn.in", ln_1_.forward(x)), layer,
-                    cache, context);
-  attended = tapped(context, layer, "attn.out", std::move(attended));
-  x = tapped(context, layer, "resid_mid", add(x, attended));
-  Tensor fed = mlp_.forward(tapped(context, layer, "mlp.in", ln_2_.forward(x)),
-                            layer, context);
-  fed = tapped(context, layer, "mlp.out", std::move(fed));
-  return tapped(context, layer, "resid_post", add(x, fed));
+      attn_.forward(nn::tapped(context, layer, "attn.in", ln_1_.forward(x)),
+                    layer, cache, context);
+  attended = nn::tapped(context, layer, "attn.out", std::move(attended));
+  x = nn::tapped(context, layer, "resid_mid", add(x, attended));
+  Tensor fed = mlp_.forward(
+      nn::tapped(context, layer, "mlp.in", ln_2_.forward(x)), layer, context);
+  fed = nn::tapped(context, layer, "mlp.out", std::move(fed));
+  return nn::tapped(context, layer, "resid_post", add(x, fed));
 }
 
-}  // namespace qkv::nn
+}  // namespace qkv
