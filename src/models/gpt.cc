@@ -193,8 +193,7 @@ class Gpt final : public LanguageModel {
     if (state) lengths = state->begin(batch, length);
 
     Tensor x = add(wte_.forward(ids), positions(batch, length, lengths));
-    x = nn::tapped(context, -1, "embed",
-                   dropout_.forward(std::move(x), context));
+    x = nn::tapped(context, -1, "embed", dropout_.forward(x, context));
     for (std::size_t l = 0; l < blocks_.size(); ++l) {
       const int layer = static_cast<int>(l);
       CacheView cache;
