@@ -120,7 +120,7 @@ struct AttentionShape {
 enum class AttentionKernel { reference, flash };
 struct AttentionChoice {
   AttentionKernel kernel;
-  std::string reason;
+  std::string_view reason;  // of static text: choosing allocates nothing
 };
 // What a call would run, and why. Path::fast where there is no fast kernel
 // throws the reason.

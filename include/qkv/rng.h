@@ -19,7 +19,9 @@ QKV_API std::array<std::uint32_t, 4> philox4x32(
     std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
 
 // The name of an independent random stream, from a module's path (FNV-1a).
-QKV_API std::uint64_t stream_id(std::string_view path);
+// before: the id of the path's beginning, where it is made piece by piece.
+QKV_API std::uint64_t stream_id(std::string_view path,
+                                std::uint64_t before = 0xcbf29ce484222325);
 
 // What a random decision in training depends on besides its index: the run's
 // seed, the step, and the stream of the place. Key and counter of Philox are

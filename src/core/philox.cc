@@ -20,10 +20,9 @@ std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
   return {c0, c1, c2, c3};
 }
 
-std::uint64_t stream_id(std::string_view path) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (unsigned char c : path) hash = (hash ^ c) * 0x100000001b3;
-  return hash;
+std::uint64_t stream_id(std::string_view path, std::uint64_t before) {
+  for (unsigned char c : path) before = (before ^ c) * 0x100000001b3;
+  return before;
 }
 
 std::array<std::uint32_t, 4> StepRng::draw(std::uint64_t stream,

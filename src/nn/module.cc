@@ -118,7 +118,13 @@ std::string Module::path() const {
   return above.empty() ? name_ : above + "." + name_;
 }
 
-std::uint64_t Module::stream() const { return stream_id(path()); }
+// stream_id(path()), without making the string: dropout asks at every step.
+std::uint64_t Module::stream() const {
+  if (!parent_) return stream_id(name_);
+  const std::uint64_t above = parent_->stream();
+  return stream_id(name_,
+                   above == stream_id("") ? above : stream_id(".", above));
+}
 
 Tensor Module::add_parameter(const std::string& name, Tensor tensor,
                              bool table) {

@@ -214,8 +214,8 @@ AttentionChoice choose_attention(const AttentionShape& shape,
   const runtime::Path path =
       options.path == runtime::Path::automatic ? runtime::path() : options.path;
   if (shape.dtype != DType::f32) {
-    const std::string reason = "the flash kernel computes in f32, not " +
-                               std::string(name_of(shape.dtype));
+    constexpr std::string_view reason =
+        "the flash kernel computes in f32, not f64";
     if (path == runtime::Path::fast) fail_input("[attention] {}", reason);
     return {AttentionKernel::reference, reason};
   }

@@ -27,6 +27,7 @@ TEST(StreamId, IsFnv1a) {
   EXPECT_EQ(stream_id(""), 0xcbf29ce484222325u);
   EXPECT_EQ(stream_id("a"), 0xaf63dc4c8601ec8cu);
   EXPECT_EQ(stream_id("foobar"), 0x85944171f73967e8u);
+  EXPECT_EQ(stream_id("bar", stream_id("foo")), stream_id("foobar"));
 }
 
 TEST(StepRng, PlacesSeedStepStreamAndIndexAsDocumented) {

@@ -53,7 +53,8 @@ void count(const void* caller) {
 
 }  // namespace
 
-// The standard library's nothrow forms come down to these. Not inlined: the return address must be the caller's.
+// The standard library's nothrow forms come down to these. Not inlined: the
+// return address must be the caller's.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   count(__builtin_return_address(0));
   if (void* block = std::malloc(bytes ? bytes : 1)) return block;
