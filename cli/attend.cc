@@ -68,28 +68,24 @@ nlohmann::ordered_json as_json(const std::vector<inspect::AttentionMap>& maps,
                                const std::vector<plot::Token>& tokens,
                                const std::vector<std::int64_t>& ids,
                                const std::string& stage) {
-  nlohmann::ordered_json out;
-  out["model"] = bundle.path;
-  out["step"] = bundle.step;
-  out["stage"] = stage;
-  out["tokens"] = nlohmann::json::array();
-  for (const auto& token : tokens) out["tokens"].push_back(token.bytes);
-  out["ids"] = ids;
-  out["heads"] = nlohmann::json::array();
+  using Json = nlohmann::ordered_json;
+  Json texts = Json::array(), heads = Json::array();
+  for (const auto& token : tokens) texts.push_back(token.bytes);
   for (const auto& map : maps) {
-    nlohmann::ordered_json head{{"layer", map.layer}, {"head", map.head}};
-    auto& rows = head["values"] = nlohmann::json::array();
+    Json rows = Json::array();
     for (std::int64_t i = 0; i < map.length; ++i) {
-      auto row = nlohmann::json::array();
+      Json row = Json::array();
       for (std::int64_t j = 0; j < map.length; ++j) {
         const float v = map.values[i * map.length + j];
-        row.push_back(std::isnan(v) ? nlohmann::json(nullptr)
-                                    : nlohmann::json(v));
+        row.push_back(std::isnan(v) ? Json(nullptr) : Json(v));
       }
       rows.push_back(std::move(row));
     }
-    out["heads"].push_back(std::move(head));
+    heads.push_back(
+        Json{{"layer", map.layer}, {"head", map.head}, {"values", rows}});
   }
+  Json out{{"model", bundle.path}, {"step", bundle.step}, {"stage", stage},
+           {"tokens", texts},      {"ids", ids},          {"heads", heads}};
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "core/check.h"
+#include "core/fields_json.h"
 #include "qkv/io.h"
 #include "qkv/runtime.h"
 

@@ -45,9 +45,14 @@ std::unique_ptr<data::Dataset> reopen_data(const Bundle& bundle,
         info.value("config", nlohmann::json::object()),
         [&](FieldVisitor& visitor) { visit_fields(visitor, config); },
         bundle.path + ": data");
+    // The split is drawn from the run's seed, as it was then.
+    TorchRng rng(
+        static_cast<std::uint64_t>(info.value("seed", std::int64_t{0})));
     auto dataset =
-        data::open_dataset(config, info.value("block_size", std::int64_t{0}),
-                           info.value("seed", std::int64_t{0}));
+        data::open(config,
+                   {.block_size = info.value("block_size", std::int64_t{64}),
+                    .tokenizer = bundle.tokenizer},
+                   rng);
     if (dataset->tokenizer().to_json() != bundle.tokenizer->to_json()) {
       why = "the data changed since the training: it has other tokens now";
       return nullptr;

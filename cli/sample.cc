@@ -24,7 +24,7 @@ struct Options {
 };
 
 struct Sample {
-  std::string text, known;  // known: "in train", "in validation", "new", ""
+  std::string text, known;  // known: "in train", "new", "right", …
   std::int64_t tokens = 0;
   std::int64_t seed = 0;
 };
@@ -93,12 +93,7 @@ int run(const Options& options) {
                          }
                                 : std::function<void(const std::string&)>());
     if (stream) fmt::print("\n{}", i + 1 < count ? "---\n" : "");
-    if (dataset) {
-      const auto split = dataset->find(sample.text);
-      sample.known = !split                         ? "new"
-                     : *split == data::Split::train ? "in train"
-                                                    : "in validation";
-    }
+    if (dataset) sample.known = dataset->judge(sample.text);
     widest = std::max(widest, sample.text.size());
     samples.push_back(std::move(sample));
   }

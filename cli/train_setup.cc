@@ -28,7 +28,8 @@ void set_dropout(const std::string& text, ModelConfig& model,
   if (text.empty()) return;
   const auto visit = [&](FieldVisitor& v) { model.visit(v); };
   nlohmann::json values = nlohmann::json::object();
-  for (const auto& [name, value] : fields_to_json(visit).items())
+  const auto fields = fields_to_json(visit);
+  for (const auto& [name, value] : fields.items())
     if (name.ends_with("dropout") && !given.given(name))
       values[name] = field_from_text(text, name, visit, "--dropout");
   if (values.empty())
@@ -279,9 +280,10 @@ std::string config_toml(const RunConfig& config) {
   TrainConfig train = config.train;
   sections["data"] =
       fields_to_json([&](FieldVisitor& v) { visit_fields(v, data); });
+  const auto model =
+      fields_to_json([&](FieldVisitor& v) { config.model->visit(v); });
   sections["model"]["kind"] = std::string(config.model->kind());
-  for (const auto& [name, value] :
-       fields_to_json([&](FieldVisitor& v) { config.model->visit(v); }).items())
+  for (const auto& [name, value] : model.items())
     sections["model"][name] = value;
   sections["train"] =
       fields_to_json([&](FieldVisitor& v) { visit_fields(v, train); });
