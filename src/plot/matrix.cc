@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 
 #include "plot/axis.h"
 #include "plot/number.h"
 #include "plot/theme.h"
-#include "plot/token_label.h"
 
 namespace qkv::plot {
 namespace {
@@ -22,13 +22,10 @@ int shade(int index, double cell) {
   return index < 0 || cell >= kFineCell ? index : index * 31 / 255 * 255 / 31;
 }
 
-// Labels of a character or two stand upright under wide columns.
-bool upright(const Side& side, double cell) { return side.narrow && cell >= 9; }
-
 }  // namespace
 
 double Side::depth(double cell) const {
-  return upright(*this, cell) ? 13 : widest + 6;
+  return cell >= upright ? 13 : widest + 6;
 }
 
 // One path a colour, equal neighbours of a row merged.
@@ -100,13 +97,16 @@ void draw_legend(Svg& svg, double x, double y, Quantity quantity, bool bad) {
 }
 Side side_of(const Attention& attention, bool queries) {
   Side side;
+  double before = 0;
   const int n = queries ? attention.queries : attention.keys;
   for (int i = 0; i < n; ++i) {
     side.labels.push_back(queries ? query_label(attention, i, kLabelColumns)
                                   : key_label(attention, i, kLabelColumns));
     const std::string& label = side.labels.back();
-    side.widest = std::max(side.widest, mono_width(label, kTextSize));
-    side.narrow = side.narrow && display_columns(label) <= 2;
+    const double width = mono_width(label, kTextSize);
+    side.widest = std::max(side.widest, width);
+    side.upright = std::max(side.upright, (width + before) / 2 + 1.5);
+    before = width;
   }
   return side;
 }
@@ -122,7 +122,7 @@ void label_columns(Svg& svg, double x, double y, double cell,
                    const Side& side) {
   for (std::size_t i = 0; i < side.labels.size(); ++i) {
     const double middle = x + (i + 0.5) * cell;
-    if (upright(side, cell))
+    if (cell >= side.upright)
       svg.text(middle, y + 9, side.labels[i],
                {.anchor = Anchor::middle, .fill = kInk, .mono = true});
     else

@@ -31,7 +31,7 @@ inline constexpr double kLegendWidth = kRampWidth + 48, kLegendHeight = 26;
 struct Side {
   std::vector<std::string> labels;
   double widest = 0;   // in points
-  bool narrow = true;  // none wider than two characters
+  double upright = 0;  // the least distance at which they may stand upright
 
   // The room that they take below columns of this width.
   double depth(double cell) const;
