@@ -1,0 +1,200 @@
+// Bad input: one line on stderr that names what is wrong, exit code 2 (3 for
+// writing), nothing left behind.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/support/files.h"
+#include "tests/support/program.h"
+
+namespace qkv::test {
+namespace {
+
+// The program refuses: exit code, one line, holding every part.
+void expect_refused(const Ran& ran, int code,
+                    const std::vector<std::string>& parts) {
+  EXPECT_EQ(ran.code, code) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+  for (const std::string& part : parts)
+    EXPECT_NE(ran.err.find(part), std::string::npos)
+        << "lacks '" << part << "': " << ran.err;
+}
+
+struct BadInput : ::testing::Test {
+  TempFolder folder;
+  Ran train(std::vector<std::string> more) {
+    std::vector<std::string> all{"train", "--out", folder / "run", "--steps",
+                                 "3"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_qkv(all);
+  }
+  void nothing_trained() {
+    EXPECT_FALSE(std::filesystem::exists(folder / "run/last.safetensors"));
+  }
+  ~BadInput() override = default;
+};
+
+TEST_F(BadInput, OptionsAndSubcommands) {
+  expect_refused(run_qkv({"trian"}), 2, {"trian", "did you mean 'train'"});
+  expect_refused(run_qkv({"train", "--n-layers", "3"}), 2,
+                 {"--n-layers", "did you mean '--n-layer'"});
+  expect_refused(train({"--n-layer", "three"}), 2, {"--n-layer", "three"});
+  expect_refused(train({"--n-layer", "-1"}), 2, {"--n-layer", "-1"});
+  expect_refused(train({"--lr", "nan"}), 2, {"--lr", "nan"});
+  expect_refused(train({"--lr", "0"}), 2, {"--lr", "0"});
+  expect_refused(train({"--batch-size", "0"}), 2, {"--batch-size", "0"});
+  expect_refused(train({"--dropout", "1"}), 2, {"--dropout", "1"});
+  expect_refused(train({"--activation", "swish"}), 2,
+                 {"--activation", "swish", "gelu-tanh"});
+  expect_refused(train({"--preset", "gtp2"}), 2, {"gtp2", "gpt2"});
+  expect_refused(train({"--model", "gtp"}), 2, {"gtp", "gpt"});
+  expect_refused(train({"--task", "sort", "--max-time", "soon"}), 2,
+                 {"--max-time", "soon"});
+  expect_refused(train({"--task", "sorting"}), 2, {"sorting", "sort"});
+  nothing_trained();
+}
+
+TEST_F(BadInput, ModelsThatCannotBe) {
+  expect_refused(train({"--task", "sort", "--n-head", "5", "--n-embd", "48"}),
+                 2, {"n_head", "5", "48"});
+  expect_refused(train({"--task", "sort", "--warmup-steps", "50"}), 2,
+                 {"warmup_steps", "50", "3"});
+  nothing_trained();
+}
+
+TEST_F(BadInput, Texts) {
+  const auto text = [&](std::string_view bytes) {
+    return train(
+        {"--text", write_bytes(folder / "t.txt", bytes), "--block-size", "8"});
+  };
+  expect_refused(text(""), 2, {"t.txt", "empty"});
+  expect_refused(text("abcde"), 2, {"t.txt", "5", "9"});
+  expect_refused(text(std::string_view("a\0b", 3)), 2, {"t.txt"});
+  expect_refused(text("caf\xE9 au lait, encore et encore et encore"), 2,
+                 {"t.txt", "UTF-8"});
+  expect_refused(text("\xFF\xFE"
+                      "a"),
+                 2, {"t.txt", "UTF-16"});
+  expect_refused(train({"--text", folder / "absent.txt"}), 2, {"absent.txt"});
+  expect_refused(train({"--text", folder.path()}), 2,
+                 {folder.path(), "directory"});
+  mkfifo((folder / "pipe").c_str(), 0600);
+  expect_refused(train({"--text", folder / "pipe"}), 2, {"pipe"});
+  expect_refused(train({"--text", "/dev/null"}), 2, {"/dev/null"});
+  expect_refused(train({"--lines", write_bytes(folder / "l.txt", "\n \n\n")}),
+                 2, {"l.txt"});
+  nothing_trained();
+}
+
+TEST_F(BadInput, RunsAndCheckpoints) {
+  for (const char* command : {"sample", "eval", "info"})
+    expect_refused(run_qkv({command, folder / "nowhere"}), 2, {"nowhere"});
+  expect_refused(run_qkv({"sample", folder.path()}), 2,
+                 {folder.path(), "safetensors"});
+  write_bytes(folder / "html.safetensors", "<!DOCTYPE html><html></html>");
+  expect_refused(run_qkv({"sample", folder / "html.safetensors"}), 2,
+                 {"html.safetensors"});
+  write_bytes(folder / "short.safetensors", "\x10\0\0\0\0\0\0\0{\"a\"");
+  expect_refused(run_qkv({"info", folder / "short.safetensors"}), 2,
+                 {"short.safetensors"});
+}
+
+TEST_F(BadInput, EveryTruncationOfACheckpointIsRefused) {
+  ASSERT_EQ(train({"--task", "sort", "--n-layer", "1", "--n-head", "1",
+                   "--n-embd", "4"})
+                .code,
+            0);
+  const std::string whole = read_bytes(folder / "run/last.safetensors");
+  for (std::size_t part : {1, 2, 3, 5, 7}) {
+    const std::size_t size = whole.size() * part / 8;
+    write_bytes(folder / "cut.safetensors",
+                std::string_view(whole).substr(0, size));
+    expect_refused(run_qkv({"sample", folder / "cut.safetensors"}), 2,
+                   {"cut.safetensors"});
+  }
+  write_bytes(folder / "long.safetensors", whole + "x");
+  expect_refused(run_qkv({"sample", folder / "long.safetensors"}), 2,
+                 {"long.safetensors"});
+  // One flipped bit in the numbers.
+  std::string flipped = whole;
+  flipped[whole.size() - 5] ^= 4;
+  write_bytes(folder / "flipped.safetensors", flipped);
+  expect_refused(run_qkv({"train", "--resume", folder / "flipped.safetensors"}),
+                 2, {"flipped.safetensors", "checksum"});
+}
+
+TEST_F(BadInput, SamplingAndPrompts) {
+  ASSERT_EQ(train({"--task", "sort", "--n-layer", "1", "--n-head", "1",
+                   "--n-embd", "4"})
+                .code,
+            0);
+  const std::string run = folder / "run";
+  expect_refused(run_qkv({"sample", run, "--temperature", "-1"}), 2,
+                 {"--temperature", "-1"});
+  expect_refused(run_qkv({"sample", run, "--temperature", "nan"}), 2,
+                 {"--temperature", "nan"});
+  expect_refused(run_qkv({"sample", run, "--top-k", "-1"}), 2,
+                 {"--top-k", "-1"});
+  expect_refused(run_qkv({"sample", run, "--top-p", "0"}), 2, {"--top-p", "0"});
+  expect_refused(run_qkv({"sample", run, "--prompt", "12\u00e9"}), 2,
+                 {"U+00E9"});
+  expect_refused(run_qkv({"attend", run, "--prompt", "12", "--layer", "7"}), 2,
+                 {"layer 7"});
+  expect_refused(run_qkv({"attend", run, "--prompt", "12", "--head", "7"}), 2,
+                 {"head 7"});
+  expect_refused(run_qkv({"attend", run, "--prompt", "12", "-o", "x.pdf"}), 2,
+                 {"x.pdf"});
+  expect_refused(
+      run_qkv({"attend", run, "--prompt", "12", "--stage", "cooked"}), 2,
+      {"cooked"});
+}
+
+TEST_F(BadInput, AFullDisk) {
+  ASSERT_EQ(train({"--task", "sort", "--n-layer", "1", "--n-head", "1",
+                   "--n-embd", "4"})
+                .code,
+            0);
+  const Ran json =
+      run_qkv({"attend", folder / "run", "--prompt", "12", "--json"},
+              {.out_path = "/dev/full"});
+  EXPECT_EQ(json.code, 3) << json.err;
+  const Ran svg = run_qkv(
+      {"attend", folder / "run", "--prompt", "12", "-o", "/dev/full/a.svg"});
+  EXPECT_EQ(svg.code, 3) << svg.err;
+}
+
+TEST_F(BadInput, AResumeUnderOtherOptionsShowsTheDifference) {
+  ASSERT_EQ(train({"--task", "sort", "--n-layer", "1", "--n-head", "1",
+                   "--n-embd", "4"})
+                .code,
+            0);
+  expect_refused(run_qkv({"train", "--resume", folder / "run", "--lr", "0.25"}),
+                 2, {"lr: 0.25 here, 0.0005 there"});
+  expect_refused(
+      run_qkv({"train", "--resume", folder / "run", "--preset", "gpt2"}), 2,
+      {"--preset", "--resume"});
+}
+
+TEST_F(BadInput, ATrainingThatBreaksDownEndsWithFour) {
+  const Ran ran = train({"--task", "sort", "--lr", "1e6", "--steps", "300",
+                         "--grad-clip", "0", "--optimizer", "sgd"});
+  EXPECT_EQ(ran.code, 4) << ran.err;
+  EXPECT_NE(ran.err.find("step "), std::string::npos) << ran.err;
+}
+
+TEST_F(BadInput, ConfigurationFiles) {
+  const auto config = [&](std::string_view toml) {
+    return train({"--config", write_bytes(folder / "c.toml", toml)});
+  };
+  expect_refused(config("[train]\nlr = \"fast\"\n"), 2, {"c.toml", "lr"});
+  expect_refused(config("[train]\nlearning = 1\n"), 2, {"c.toml", "learning"});
+  expect_refused(config("[training]\nlr = 1\n"), 2, {"c.toml", "training"});
+  expect_refused(config("[train\n"), 2, {"c.toml", "line 1"});
+  expect_refused(config("[train]\nsteps = 1.5\n"), 2, {"c.toml", "steps"});
+}
+
+}  // namespace
+}  // namespace qkv::test

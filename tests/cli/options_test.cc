@@ -1,0 +1,62 @@
+// What the program says of itself.
+#include <gtest/gtest.h>
+
+#include "qkv/runtime.h"
+#include "tests/support/files.h"
+#include "tests/support/program.h"
+
+namespace qkv::test {
+namespace {
+
+TEST(Options, VersionIsTheLibrarys) {
+  const Ran ran = run_qkv({"--version"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out, std::string("qkv ") + kVersion + "\n");
+}
+
+TEST(Options, EverySubcommandHasHelpWithAnExample) {
+  for (const char* command :
+       {"train", "sample", "eval", "attend", "info", "layer"}) {
+    const Ran ran = run_qkv({command, "--help"});
+    EXPECT_EQ(ran.code, 0) << command << ran.err;
+    EXPECT_NE(ran.out.find("Example: qkv " + std::string(command)),
+              std::string::npos)
+        << command;
+    EXPECT_NE(run_qkv({"--help"}).out.find(command), std::string::npos);
+  }
+}
+
+TEST(Options, TrainHelpShowsDefaults) {
+  const Ran ran = run_qkv({"train", "--help"});
+  for (const char* part : {"--n-layer", "--beta2", "[0.99]", "--lines"})
+    EXPECT_NE(ran.out.find(part), std::string::npos) << part;
+}
+
+TEST(Options, NoArgumentsShowHelp) {
+  const Ran ran = run_qkv({});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_NE(ran.out.find("train"), std::string::npos);
+}
+
+TEST(Options, InfoTellsTheMachine) {
+  const Ran ran = run_qkv({"info", "--json"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("instruction_set"), std::string::npos);
+}
+
+TEST(Options, AnotherLocaleChangesNoNumber) {
+  TempFolder folder;
+  const auto run = [&](const char* locale) {
+    return run_qkv(
+        {"train", "--task", "copy", "--n-layer", "1", "--n-head", "1",
+         "--n-embd", "8", "--steps", "3", "--out", folder / locale},
+        {.environment = {{"LC_ALL", locale}, {"HOME", ""}}});
+  };
+  ASSERT_EQ(run("C").code, 0);
+  ASSERT_EQ(run("de_DE.UTF-8").code, 0);
+  EXPECT_EQ(read_bytes(folder / "C/config.toml"),
+            read_bytes(folder / "de_DE.UTF-8/config.toml"));
+}
+
+}  // namespace
+}  // namespace qkv::test

@@ -1,0 +1,199 @@
+// Whole runs of the program: train, stop, resume, sample, evaluate, look.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "qkv/io.h"
+#include "tests/support/compare.h"
+#include "tests/support/files.h"
+#include "tests/support/program.h"
+
+namespace qkv::test {
+namespace {
+
+using testing::same_bits;
+
+// A run of seconds: a tiny model on a generated task.
+std::vector<std::string> tiny(const std::string& folder,
+                              std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments{
+      "train", "--task",       "sort", "--out",        folder, "--n-layer",
+      "2",     "--n-head",     "2",    "--n-embd",     "16",   "--steps",
+      "30",    "--eval-every", "10",   "--batch-size", "8",    "--eval-batches",
+      "2",     "--dropout",    "0.1"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+void expect_same_weights(const std::string& a, const std::string& b) {
+  const io::SafetensorsFile x(a), y(b);
+  ASSERT_EQ(x.entries().size(), y.entries().size());
+  for (const auto& entry : x.entries())
+    EXPECT_TRUE(same_bits(x.read(entry.name), y.read(entry.name)))
+        << entry.name;
+}
+
+std::vector<nlohmann::json> log_of(const std::string& folder) {
+  std::vector<nlohmann::json> lines;
+  std::istringstream text(read_bytes(folder + "/log.jsonl"));
+  for (std::string line; std::getline(text, line);)
+    lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+TEST(TrainRun, LeavesEverythingOfARun) {
+  TempFolder folder;
+  const Ran ran = run_qkv(tiny(folder / "run", {"--sample-every", "15"}));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  for (const char* name : {"config.toml", "log.jsonl", "last.safetensors",
+                           "best.safetensors", "loss.svg", "samples.txt"})
+    EXPECT_TRUE(std::filesystem::exists(folder / "run" + "/" + name)) << name;
+  int steps = 0, evaluations = 0, samples = 0;
+  for (const auto& line : log_of(folder / "run")) {
+    steps += line["type"] == "train";
+    evaluations += line["type"] == "eval";
+    samples += line["type"] == "sample";
+  }
+  EXPECT_EQ(steps, 30);
+  EXPECT_EQ(evaluations, 4);
+  EXPECT_EQ(samples, 2);
+  // No temporary file is left.
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "run"))
+    EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos);
+}
+
+TEST(TrainRun, StoppedAndResumedIsTheStraightRun) {
+  TempFolder folder;
+  ASSERT_EQ(run_qkv(tiny(folder / "straight", {"--threads", "2"})).code, 0);
+  ASSERT_EQ(
+      run_qkv(tiny(folder / "parts", {"--stop-at", "13", "--threads", "1"}))
+          .code,
+      0);
+  const Ran ran = run_qkv({"train", "--resume", folder / "parts"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  expect_same_weights(folder / "straight/last.safetensors",
+                      folder / "parts/last.safetensors");
+  std::int64_t expected = 1;
+  for (const auto& line : log_of(folder / "parts"))
+    if (line["type"] == "train")
+      EXPECT_EQ(line["step"].get<std::int64_t>(), expected++);
+  EXPECT_EQ(expected, 31);
+}
+
+TEST(TrainRun, CtrlCSavesAndSaysHowToGoOn) {
+  for (const auto& [signal, code] : {std::pair(SIGINT, 130), {SIGTERM, 143}}) {
+    TempFolder folder;
+    const Ran ran = run_qkv(tiny(folder / "run", {"--steps", "1000000"}),
+                            {.signal = signal, .signal_after = "step 20:"});
+    EXPECT_EQ(ran.code, code) << ran.err;
+    EXPECT_NE(ran.err.find("qkv train --resume " + folder / "run"),
+              std::string::npos)
+        << ran.err;
+    const Ran more = run_qkv({"train", "--resume", folder / "run", "--steps",
+                              "1000000", "--max-time", "0.2s"});
+    EXPECT_EQ(more.code, 0) << more.err;
+  }
+}
+
+TEST(TrainRun, AConfigurationFileIsTheRun) {
+  TempFolder folder;
+  ASSERT_EQ(run_qkv(tiny(folder / "a")).code, 0);
+  const Ran ran = run_qkv(
+      {"train", "--config", folder / "a/config.toml", "--out", folder / "b"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  expect_same_weights(folder / "a/last.safetensors",
+                      folder / "b/last.safetensors");
+}
+
+TEST(TrainRun, ARunIsNotOverwrittenUnasked) {
+  TempFolder folder;
+  ASSERT_EQ(run_qkv(tiny(folder / "run", {"--stop-at", "1"})).code, 0);
+  const std::string before = read_bytes(folder / "run/last.safetensors");
+  const Ran refused = run_qkv(tiny(folder / "run"));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("--resume"), std::string::npos) << refused.err;
+  EXPECT_EQ(read_bytes(folder / "run/last.safetensors"), before);
+  EXPECT_EQ(run_qkv(tiny(folder / "run", {"--overwrite"})).code, 0);
+}
+
+TEST(TrainRun, InitFromBeginsWithTheWeightsOfARun) {
+  TempFolder folder;
+  ASSERT_EQ(run_qkv(tiny(folder / "a")).code, 0);
+  const Ran ran =
+      run_qkv(tiny(folder / "b", {"--init-from", folder / "a/last.safetensors",
+                                  "--steps", "0"}));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const io::SafetensorsFile a(folder / "a/last.safetensors"),
+      b(folder / "b/last.safetensors");
+  const char* name = "model.transformer.wte.weight";
+  EXPECT_TRUE(same_bits(a.read(name), b.read(name)));
+}
+
+TEST(TrainRun, TheSameSeedGivesTheSameText) {
+  TempFolder folder;
+  ASSERT_EQ(run_qkv(tiny(folder / "run")).code, 0);
+  const Ran a = run_qkv({"sample", folder / "run", "--seed", "5"});
+  const Ran b =
+      run_qkv({"sample", folder / "run", "--seed", "5", "--threads", "1"});
+  const Ran c = run_qkv({"sample", folder / "run", "--seed", "500"});
+  EXPECT_EQ(a.code, 0) << a.err;
+  EXPECT_FALSE(a.out.empty());
+  EXPECT_EQ(a.out, b.out);
+  EXPECT_NE(a.out, c.out);
+}
+
+TEST(TrainRun, EvalAndInfoGiveJson) {
+  TempFolder folder;
+  ASSERT_EQ(run_qkv(tiny(folder / "run")).code, 0);
+  const Ran eval = run_qkv({"eval", folder / "run", "--json"});
+  ASSERT_EQ(eval.code, 0) << eval.err;
+  const auto measured = nlohmann::json::parse(eval.out);
+  EXPECT_GT(measured["loss"].get<double>(), 0);
+  EXPECT_GT(measured["bigram_loss"].get<double>(), 0);
+  const Ran info = run_qkv({"info", folder / "run", "--json"});
+  ASSERT_EQ(info.code, 0) << info.err;
+  EXPECT_EQ(nlohmann::json::parse(info.out)["config"]["n_layer"], 2);
+}
+
+TEST(TrainRun, AttendDrawsAndWrites) {
+  TempFolder folder;
+  ASSERT_EQ(run_qkv(tiny(folder / "run")).code, 0);
+  const std::string prompt = "2102";
+  const auto attend = [&](std::vector<std::string> more) {
+    std::vector<std::string> all{"attend", folder / "run", "--prompt", prompt};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_qkv(all);
+  };
+  const Ran grid = attend({});
+  EXPECT_EQ(grid.code, 0) << grid.err;
+  EXPECT_NE(grid.out.find("1.1"), std::string::npos);
+  const Ran steps = attend({"--steps", "--layer", "1", "--head", "1"});
+  EXPECT_EQ(steps.code, 0) << steps.err;
+  for (const char* part : {"X (", "Q = ", "K = ", "V = ", "softmax", "mask"})
+    EXPECT_NE(steps.out.find(part), std::string::npos) << part;
+  for (const char* file : {"a.svg", "a.json", "a.npy"})
+    EXPECT_EQ(attend({"-o", folder / file}).code, 0);
+  EXPECT_EQ(io::read_npy(folder / "a.npy").shape().rank(), 4);
+  const auto json = nlohmann::json::parse(read_bytes(folder / "a.json"));
+  EXPECT_EQ(json["heads"].size(), 4u);
+  double sum = 0;
+  for (const auto& v : json["heads"][3]["values"][2])
+    if (!v.is_null()) sum += v.get<double>();
+  EXPECT_NEAR(sum, 1, 1e-5);
+  EXPECT_TRUE(json["heads"][0]["values"][0][1].is_null());
+}
+
+TEST(TrainRun, ADryRunTrainsNothing) {
+  TempFolder folder;
+  const Ran ran = run_qkv({"train", "--preset", "gpt2", "--dry-run"},
+                          {.folder = folder.path()});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("124,439,808"), std::string::npos) << ran.out;
+  EXPECT_TRUE(folder.names().empty());
+}
+
+}  // namespace
+}  // namespace qkv::test

@@ -1,0 +1,74 @@
+#include "tests/support/program.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+namespace qkv::test {
+namespace {
+
+void child(const std::vector<std::string>& arguments, const How& how, int out,
+           int err) {
+  if (!how.folder.empty() && chdir(how.folder.c_str()) != 0) _exit(126);
+  for (const auto& [name, value] : how.environment)
+    setenv(name.c_str(), value.c_str(), 1);
+  if (!how.out_path.empty()) {
+    out = open(how.out_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    if (out < 0) _exit(126);
+  }
+  const int nothing = open("/dev/null", O_RDONLY);
+  dup2(nothing, STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  std::vector<char*> argv{const_cast<char*>("qkv")};
+  for (const std::string& argument : arguments)
+    argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  execv(QKV_BINARY_DIR "/bin/qkv", argv.data());
+  _exit(127);
+}
+
+}  // namespace
+
+Ran run_qkv(const std::vector<std::string>& arguments, const How& how) {
+  int out[2], err[2];
+  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) std::abort();
+  const pid_t pid = fork();
+  if (pid == 0) child(arguments, how, out[1], err[1]);
+  close(out[1]);
+  close(err[1]);
+  Ran ran;
+  bool sent = how.signal == 0;
+  pollfd files[] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
+  std::string* texts[] = {&ran.out, &ran.err};
+  int open_files = 2;
+  while (open_files > 0) {
+    poll(files, 2, -1);
+    for (int i = 0; i < 2; ++i) {
+      if (files[i].fd < 0 || files[i].revents == 0) continue;
+      char buffer[4096];
+      const ssize_t n = read(files[i].fd, buffer, sizeof buffer);
+      if (n > 0) {
+        texts[i]->append(buffer, static_cast<std::size_t>(n));
+      } else {
+        close(files[i].fd);
+        files[i].fd = -1;
+        --open_files;
+      }
+    }
+    if (!sent && ran.err.find(how.signal_after) != std::string::npos) {
+      kill(pid, how.signal);
+      sent = true;
+    }
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  return ran;
+}
+
+}  // namespace qkv::test

@@ -1,0 +1,25 @@
+// Runs the built program as a user would.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace qkv::test {
+
+struct Ran {
+  int code = 0;  // exit status; -signal when a signal ended it
+  std::string out, err;
+};
+
+struct How {
+  std::string folder;  // to run in; empty: where the test runs
+  std::map<std::string, std::string> environment;  // over the test's own
+  int signal = 0;  // sent when `signal_after` stands on stderr
+  std::string signal_after;
+  std::string out_path;  // standard output goes to this file instead
+};
+
+Ran run_qkv(const std::vector<std::string>& arguments, const How& how = {});
+
+}  // namespace qkv::test
