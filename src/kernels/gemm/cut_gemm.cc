@@ -11,13 +11,15 @@ using std::int64_t;
 // multiply-adds and 64 rows on; below 10⁶ a second thread gains nothing.
 constexpr int64_t kLeastWork = 1 << 20;  // multiply-adds worth two blocks
 constexpr int64_t kBlockWork = 4 << 20;  // of a block, when many are to be had
-constexpr int64_t kManyBlocks = 32;      // enough for threads to share evenly
+constexpr int64_t kManyBlocks = 16;      // enough for threads to share evenly
 // A block of C, with its rows of A and of op(B), should stay in a core's L2.
 constexpr int64_t kMaxRows = 256, kMaxCols = 1024;
 constexpr int64_t kMinRows = 32, kMinCols = 48;
-constexpr int64_t kMinDepth = 1024;
-// Rows and columns that oneDNN's kernel handles at a time, on either set.
-constexpr int64_t kRowStep = 8, kColStep = 16;
+// A part of k pays for the sum over the parts when it is long beside the block,
+// and the parts of C together stay in cache.
+constexpr int64_t kMinDepth = 1024, kDeep = 8, kMaxParts = 1 << 20;
+// Rows, columns and depth that oneDNN's kernels take at a time, on either set.
+constexpr int64_t kRowStep = 8, kColStep = 16, kDepthStep = 64;
 
 int64_t parts_of(int64_t size, int64_t part) {
   return (size + part - 1) / part;
@@ -29,52 +31,61 @@ int64_t part_size(int64_t size, int64_t parts, int64_t step) {
   return std::min(size, parts_of(even, step) * step);
 }
 
-GemmCut cut_for(int64_t m, int64_t n, int64_t k, int64_t wanted) {
+// At least `wanted` blocks, if the shape can give them.
+GemmCut cut_for(int64_t m, int64_t n, int64_t k, int64_t wanted, bool deep) {
   GemmCut cut{m, n, k, 1, 1, 1};
-  int64_t row_parts = 1, col_parts = 1;
-  for (;;) {
-    const bool enough = row_parts * col_parts >= wanted;
+  int64_t row_parts = 1, col_parts = 1, depth_parts = 1;
+  const auto cut_rows = [&] {
+    cut.rows = part_size(m, row_parts *= 2, kRowStep);
+  };
+  const auto cut_cols = [&] {
+    cut.cols = part_size(n, col_parts *= 2, kColStep);
+  };
+  while (cut.rows > kMaxRows) cut_rows();
+  while (cut.cols > kMaxCols) cut_cols();
+  while (row_parts * col_parts * depth_parts < wanted) {
     const bool can_rows = cut.rows >= 2 * kMinRows;
     const bool can_cols = cut.cols >= 2 * kMinCols;
-    const bool must_rows = cut.rows > kMaxRows, must_cols = cut.cols > kMaxCols;
-    if (enough && !must_rows && !must_cols) break;
-    if (!can_rows && !can_cols) break;
+    const bool can_depth = deep && cut.depth >= 2 * kMinDepth &&
+                           2 * depth_parts * m * n <= kMaxParts;
     // Near squares: a block packs rows + cols for rows · cols of work.
-    const bool rows_next =
-        must_rows ||
-        (!must_cols && can_rows && (!can_cols || 2 * cut.rows >= cut.cols));
-    if (rows_next)
-      cut.rows = part_size(m, row_parts *= 2, kRowStep);
+    if (can_depth && cut.depth > kDeep * std::max(cut.rows, cut.cols))
+      cut.depth = part_size(k, depth_parts *= 2, kDepthStep);
+    else if (can_rows && (cut.rows >= cut.cols || !can_cols))
+      cut_rows();
+    else if (can_cols)
+      cut_cols();
     else
-      cut.cols = part_size(n, col_parts *= 2, kColStep);
+      break;
   }
   cut.row_parts = parts_of(m, cut.rows);
   cut.col_parts = parts_of(n, cut.cols);
+  cut.depth_parts = parts_of(k, cut.depth);
   return cut;
+}
+
+// A second block is worth having from kLeastWork on, more of them only when
+// each has kBlockWork.
+int64_t wanted_blocks(int64_t m, int64_t n, int64_t k) {
+  const double work =
+      static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  int64_t wanted = work >= kLeastWork ? 2 : 1;
+  while (wanted < kManyBlocks &&
+         work >= 2.0 * kBlockWork * static_cast<double>(wanted))
+    wanted *= 2;
+  return wanted;
 }
 
 }  // namespace
 
 GemmCut cut_gemm(int64_t m, int64_t n, int64_t k) {
-  const double work =
-      static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  int64_t wanted = work >= kLeastWork ? 2 : 1;
-  while (wanted < kManyBlocks && work >= 2.0 * kBlockWork * wanted) wanted *= 2;
-  GemmCut cut = cut_for(m, n, k, wanted);
-  const int64_t blocks = cut.row_parts * cut.col_parts;
-  // A small C with a long k: parts of k make up for the missing blocks.
-  if (2 * blocks <= wanted && k >= 2 * kMinDepth) {
-    const int64_t parts = std::min(wanted / blocks, k / kMinDepth);
-    cut.depth = part_size(k, parts, 64);
-    cut.depth_parts = parts_of(k, cut.depth);
-  }
-  return cut;
+  return cut_for(m, n, k, wanted_blocks(m, n, k), true);
 }
 
 GemmCut cut_gemm_batched(int64_t batch, int64_t m, int64_t n, int64_t k) {
-  const int64_t whole =
-      cut_gemm(m, n, k).row_parts * cut_gemm(m, n, k).col_parts;
-  return cut_for(m, n, k, std::min(whole, parts_of(kManyBlocks, batch)));
+  const int64_t wanted =
+      std::min(wanted_blocks(m, n, k), parts_of(kManyBlocks, batch));
+  return cut_for(m, n, k, wanted, false);
 }
 
 int64_t block_cost(int64_t rows, int64_t cols, int64_t k) {

@@ -12,9 +12,6 @@ struct GemmCut {
   std::int64_t row_parts, col_parts, depth_parts;
 };
 
-// Rows of a transposed A multiplied at a time.
-inline constexpr std::int64_t kTransposedDepth = 512;
-
 // m, n, k >= 1.
 GemmCut cut_gemm(std::int64_t m, std::int64_t n, std::int64_t k);
 // One of `batch` products of that shape: cut less the more there are, and

@@ -11,8 +11,47 @@
 #include "kernels/gemm/reference.h"
 #include "kernels/path.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm/gemm.cc"
+#include <hwy/foreach_target.h>
+//
+#include "kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace qkv::kernels::HWY_NAMESPACE {
+
+using std::int64_t;
+
+// c (rows,cols; ldc) += bias (cols).
+void add_bias(const float* bias, int64_t rows, int64_t cols, float* c,
+              int64_t ldc) {
+  for (int64_t i = 0; i < rows; ++i, c += ldc)
+    each(cols, [&](int64_t j, auto lanes) QKV_INLINE_LAMBDA {
+      store(hn::Add(load(c + j, lanes), load(bias + j, lanes)), c + j, lanes);
+    });
+}
+
+// c (n) = beta·c + Σ of `parts` rows, `stride` apart, in order.
+void sum_parts(const float* part, int64_t parts, int64_t stride, int64_t n,
+               float beta, float* c) {
+  each(n, [&](int64_t j, auto lanes) QKV_INLINE_LAMBDA {
+    Vec sum = load(part + j, lanes);
+    for (int64_t p = 1; p < parts; ++p)
+      sum = hn::Add(sum, load(part + p * stride + j, lanes));
+    if (beta != 0) sum = hn::MulAdd(set(beta), load(c + j, lanes), sum);
+    store(sum, c + j, lanes);
+  });
+}
+
+}  // namespace qkv::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace qkv::kernels {
 namespace {
+
+HWY_EXPORT(add_bias);
+HWY_EXPORT(sum_parts);
 
 using std::int64_t;
 
@@ -33,31 +72,56 @@ class OneThread {
   int before_;
 };
 
+// One block of C and the part of k that is summed into it.
 struct Block {
   int64_t row, rows, col, cols, depth_begin, depth;
 };
 
-void add_bias(const Gemm<float>& g, const Block& b) {
-  for (int64_t i = b.row; i < b.row + b.rows; ++i) {
-    float* c = g.c + i * g.ldc;
-    for (int64_t j = b.col; j < b.col + b.cols; ++j) c[j] += g.bias[j];
-  }
+// An operand that a block reads down its columns, over many rows far apart, is
+// copied first, kPackDepth rows at a time: oneDNN reads a few columns of all
+// rows at once, and rows a large power of two apart fall into the same places
+// of the cache.
+constexpr int64_t kPackDepth = 256;
+constexpr int64_t kPackGap = 16;  // behind each copied row, against the same
+
+bool packs(const Gemm<float>& g, const GemmCut& cut) {
+  return g.trans_a && !g.trans_b && cut.depth >= 2 * kPackDepth &&
+         (g.lda > cut.rows || g.ldb > cut.cols);
 }
 
-// c (ldc) = alpha · the block's part of op(A)·op(B) + beta · c.
+// Elements of one worker's copies.
+int64_t pack_size(const GemmCut& cut) {
+  return kPackDepth * (cut.rows + cut.cols + 2 * kPackGap);
+}
+
+// Copies rows × cols of x (ldx) to `to`; x and ldx become the copy's.
+void pack(int64_t rows, int64_t cols, const float*& x, int64_t& ldx,
+          float* to) {
+  const int64_t ld = cols + kPackGap;
+  for (int64_t i = 0; i < rows; ++i)
+    std::copy_n(x + i * ldx, cols, to + i * ld);
+  x = to;
+  ldx = ld;
+}
+
+// c (ldc) = alpha · the block's part of op(A)·op(B) + beta · c. `copies`: room
+// for pack_size elements when operands are to be copied, else null.
 void multiply(const Gemm<float>& g, const Block& b, float beta, float* c,
-              int64_t ldc) {
-  // A transposed A is read down its columns: in short stretches, so that the
-  // pages touched at a time stay few.
-  const int64_t stretch = g.trans_a ? kTransposedDepth : b.depth;
+              int64_t ldc, float* copies) {
+  const int64_t stretch = copies ? kPackDepth : b.depth;
   for (int64_t k = b.depth_begin; k < b.depth_begin + b.depth; k += stretch) {
     const int64_t depth = std::min(stretch, b.depth_begin + b.depth - k);
     const float* a = g.a + (g.trans_a ? k * g.lda + b.row : b.row * g.lda + k);
     const float* from_b =
         g.b + (g.trans_b ? b.col * g.ldb + k : k * g.ldb + b.col);
+    int64_t lda = g.lda, ldb = g.ldb;
+    if (copies && lda > b.rows) pack(depth, b.rows, a, lda, copies);
+    if (copies && ldb > b.cols)
+      pack(depth, b.cols, from_b, ldb,
+           copies + kPackDepth * (b.rows + kPackGap));
     const dnnl_status_t status =
         dnnl_sgemm(g.trans_a ? 'T' : 'N', g.trans_b ? 'T' : 'N', b.rows, b.cols,
-                   depth, g.alpha, a, g.lda, from_b, g.ldb, beta, c, ldc);
+                   depth, g.alpha, a, lda, from_b, ldb, beta, c, ldc);
     if (status != dnnl_success)
       fail_internal("dnnl_sgemm failed ({}) for {}x{}x{}",
                     static_cast<int>(status), b.rows, b.cols, depth);
@@ -78,23 +142,17 @@ Block block_of(const Gemm<float>& g, const GemmCut& cut, int64_t index) {
 
 void finish(const Gemm<float>& g, const Block& b,
             const GemmEpilogue* epilogue) {
-  if (g.bias) add_bias(g, b);
+  if (g.bias) HWY_DYNAMIC_DISPATCH(add_bias)
+  (g.bias + b.col, b.rows, b.cols, g.c + b.row * g.ldc + b.col, g.ldc);
   if (epilogue) (*epilogue)(b.row, b.row + b.rows, b.col, b.col + b.cols);
 }
 
-// C from the sums of the depth parts, each (m,n) in workspace.
-void join_parts(const Gemm<float>& g, int64_t parts, const float* workspace,
+// C from the sums of the depth parts, each (m,n) in `parts`.
+void join_parts(const Gemm<float>& g, const GemmCut& cut, const float* parts,
                 const GemmEpilogue* epilogue) {
-  for_rows(g.m, g.n * parts, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      float* c = g.c + i * g.ldc;
-      for (int64_t j = 0; j < g.n; ++j) {
-        float sum = g.beta == 0 ? 0 : g.beta * c[j];
-        for (int64_t p = 0; p < parts; ++p)
-          sum += workspace[(p * g.m + i) * g.n + j];
-        c[j] = sum;
-      }
-    }
+  for_rows(g.m, g.n * cut.depth_parts, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) HWY_DYNAMIC_DISPATCH(sum_parts)
+    (parts + i * g.n, cut.depth_parts, g.m * g.n, g.n, g.beta, g.c + i * g.ldc);
     finish(g, {begin, end - begin, 0, g.n, 0, 0}, epilogue);
   });
 }
@@ -103,23 +161,28 @@ void fast(const Gemm<float>& g, float* workspace,
           const GemmEpilogue* epilogue) {
   const GemmCut cut = cut_gemm(g.m, g.n, g.k);
   const int64_t blocks = cut.row_parts * cut.col_parts;
+  const bool in_parts = cut.depth_parts > 1;
+  float* parts = workspace;  // (depth_parts, m, n), when in_parts
+  float* copies = in_parts ? parts + cut.depth_parts * g.m * g.n : workspace;
+  if (!packs(g, cut)) copies = nullptr;
+  const bool alone = omp_in_parallel();  // then one worker does it all
   const OneThread one;
-  if (cut.depth_parts == 1) {
-    parallel_for(blocks, [&](int64_t index) {
-      const Block b = block_of(g, cut, index);
-      multiply(g, b, g.beta, g.c + b.row * g.ldc + b.col, g.ldc);
-      finish(g, b, epilogue);
-    });
-    return;
-  }
-  parallel_for(blocks * cut.depth_parts, [&](int64_t index) {
-    const int64_t part = index / blocks;
+  parallel_for_worker(blocks * cut.depth_parts, [&](int64_t index, int worker) {
     Block b = block_of(g, cut, index % blocks);
+    const int64_t part = index / blocks;
     b.depth_begin = part * cut.depth;
     b.depth = std::min(cut.depth, g.k - b.depth_begin);
-    multiply(g, b, 0, workspace + (part * g.m + b.row) * g.n + b.col, g.n);
+    float* mine = copies && !alone ? copies + worker * pack_size(cut) : copies;
+    if (in_parts) {
+      float* c = parts + (part * g.m + b.row) * g.n + b.col;
+      multiply(g, b, 0, c, g.n, mine);
+    } else {
+      float* c = g.c + b.row * g.ldc + b.col;
+      multiply(g, b, g.beta, c, g.ldc, mine);
+      finish(g, b, epilogue);
+    }
   });
-  join_parts(g, cut.depth_parts, workspace, epilogue);
+  if (in_parts) join_parts(g, cut, parts, epilogue);
 }
 
 template <class T>
@@ -132,8 +195,12 @@ bool takes_fast(const Gemm<T>& g) {
 template <class T>
 int64_t gemm_workspace(const Gemm<T>& g) {
   if (g.m == 0 || g.n == 0 || !takes_fast(g)) return 0;
-  const int64_t parts = cut_gemm(g.m, g.n, g.k).depth_parts;
-  return parts == 1 ? 0 : parts * g.m * g.n;
+  if constexpr (std::is_same_v<T, float>) {
+    const GemmCut cut = cut_gemm(g.m, g.n, g.k);
+    const int64_t parts = cut.depth_parts > 1 ? cut.depth_parts * g.m * g.n : 0;
+    return parts + (packs(g, cut) ? worker_count() * pack_size(cut) : 0);
+  }
+  return 0;
 }
 
 template <class T>
@@ -165,7 +232,8 @@ void gemm_batched(const Gemm<T>& g, int64_t batch, int64_t stride_a,
                  for (int64_t i = begin; i < end; ++i) {
                    const Gemm<float> x = item(i / blocks);
                    const Block b = block_of(x, cut, i % blocks);
-                   multiply(x, b, x.beta, x.c + b.row * x.ldc + b.col, x.ldc);
+                   multiply(x, b, x.beta, x.c + b.row * x.ldc + b.col, x.ldc,
+                            nullptr);
                    finish(x, b, nullptr);
                  }
                });
@@ -184,3 +252,4 @@ template void gemm_batched(const Gemm<double>&, int64_t, int64_t, int64_t,
                            int64_t);
 
 }  // namespace qkv::kernels
+#endif  // HWY_ONCE

@@ -31,8 +31,9 @@ using GemmEpilogue =
     FunctionRef<void(std::int64_t row_begin, std::int64_t row_end,
                      std::int64_t col_begin, std::int64_t col_end)>;
 
-// Elements of workspace that gemm wants; 0 for most shapes (a long k with a
-// small C is cut along k, and the parts are summed in order).
+// Elements of workspace that gemm wants, for the threads there are now; 0 for
+// most shapes (a long k with a small C is cut along k, and the parts are summed
+// in order; a long transposed A is copied piece by piece).
 template <class T>
 std::int64_t gemm_workspace(const Gemm<T>& g);
 

@@ -19,4 +19,20 @@ struct SgdStep {
 template <class T>
 void sgd(const SgdStep& s, const T* grad, std::int64_t n, T* w, T* buffer);
 
+// What a step multiplies by, in the type it computes in.
+template <class T>
+struct SgdFactors {
+  explicit SgdFactors(const SgdStep& s)
+      : lr(static_cast<T>(s.lr)),
+        momentum(static_cast<T>(s.momentum)),
+        share(static_cast<T>(1 - s.dampening)),
+        decay(static_cast<T>(s.weight_decay)),
+        grad_scale(static_cast<T>(s.grad_scale)),
+        nesterov(s.nesterov),
+        first(s.first) {}
+
+  T lr, momentum, share, decay, grad_scale;
+  bool nesterov, first;
+};
+
 }  // namespace qkv::kernels
