@@ -75,10 +75,10 @@ TEST_P(ReferenceAttention, EqualsItsFormula) {
 }
 
 TEST_P(ReferenceAttention, GradientsMatchDifferences) {
-  for (const auto& [queries, keys] :
+  for (const auto& lengths :
        {std::pair<int64_t, int64_t>{5, 5}, {4, 7}, {7, 4}})
     for (double dropout : {0.0, 0.3}) {
-      const AttentionCase c{.shape = {2, 2, queries, keys, 3},
+      const AttentionCase c{.shape = {2, 2, lengths.first, lengths.second, 3},
                             .mask = GetParam(),
                             .dropout = dropout};
       SCOPED_TRACE(c.str());
@@ -88,7 +88,8 @@ TEST_P(ReferenceAttention, GradientsMatchDifferences) {
       const auto loss = [&] {
         a.run_reference();
         const std::vector<double> out = a.out();
-        const std::vector<double> dout = a.rows(a.gradients.dout, queries);
+        const std::vector<double> dout =
+            a.rows(a.gradients.dout, lengths.first);
         double sum = 0;
         for (std::size_t i = 0; i < out.size(); ++i) sum += out[i] * dout[i];
         return sum;
@@ -115,9 +116,9 @@ TEST_P(ReferenceAttention, GradientsMatchDifferences) {
         const bool constant_weights = GetParam() == MaskKind::window1;
         EXPECT_TRUE(constant_weights || not_zero > at / 8) << what;
       };
-      check(a.problem.q, queries, dq, "dq");
-      check(a.problem.k, keys, dk, "dk");
-      check(a.problem.v, keys, dv, "dv");
+      check(a.problem.q, lengths.first, dq, "dq");
+      check(a.problem.k, lengths.second, dk, "dk");
+      check(a.problem.v, lengths.second, dv, "dv");
     }
 }
 

@@ -67,10 +67,11 @@ class AttentionGolden : public ::testing::TestWithParam<Variant> {
         weights[entry.name.substr(7)] = file.read(entry.name);
     module->to(dtype);
     module->load(weights);
-    for (const auto& [name, mask] :
+    for (const auto& named :
          {std::pair<std::string, Mask>{"none", Mask::none()},
           {"causal", Mask::causal()},
           {"window:3", Mask::window(3)}}) {
+      const auto& [name, mask] = named;
       SCOPED_TRACE(name);
       Tensor x = file.read("x").to(dtype), memory;
       x.set_requires_grad();
@@ -85,7 +86,7 @@ class AttentionGolden : public ::testing::TestWithParam<Variant> {
       backward_from(got.output, file.read("grad_out").to(dtype));
 
       const auto near = [&](const Tensor& a, const std::string& of) {
-        return testing::near(a, file.read(name + "." + of), tolerance);
+        return testing::near(a, file.read(named.first + "." + of), tolerance);
       };
       EXPECT_TRUE(near(got.output, "out"));
       EXPECT_TRUE(near(got.weights, "weights"));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -91,7 +92,7 @@ struct AttentionDropout {
   std::uint64_t stream = 0;
 
   std::uint32_t threshold() const {
-    return static_cast<std::uint32_t>(p * 65536 + 0.5);
+    return static_cast<std::uint32_t>(std::lround(p * 65536));
   }
   bool on() const { return threshold() > 0; }
   double scale() const { return 65536.0 / (65536.0 - threshold()); }

@@ -20,7 +20,7 @@ namespace qkv::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr float kLog2E = 1.44269504f;  // scores are in units of log2(e)
+inline constexpr float kLog2E = 1.44269504f;  // scores are in units of log2(e)
 
 // Where a block lies.
 struct Block {

@@ -28,12 +28,12 @@ using std::int64_t;
 using FloatTag = hn::ScalableTag<float>;
 using Floats = hn::Vec<FloatTag>;
 
-constexpr int64_t kBlock = 64;
+inline constexpr int64_t kBlock = 64;
 // Multiplications of queries by keys below which one thread does all: a
 // parallel region costs about a microsecond.
-constexpr int64_t kSerialWork = 32768;
-constexpr int64_t kLanes = HWY_MAX_BYTES / sizeof(float);
-constexpr FloatTag kTag;
+inline constexpr int64_t kSerialWork = 32768;
+inline constexpr int64_t kLanes = HWY_MAX_BYTES / sizeof(float);
+inline constexpr FloatTag kTag;
 
 // A matrix with rows `stride` apart.
 struct Rows {
@@ -53,8 +53,12 @@ enum class Start { zero, add, scaled };
 // registers are unrolled whole: arrays of vectors then live in registers.
 // Moving pointers rather than products of strides: there are too few registers
 // for those.
+// Pointers into A: one for each row, or one in all.
+template <bool kAcross, int kM>
+inline constexpr int kPointers = 1 + (kAcross ? 0 : kM - 1);
+
 template <bool kAcross, int kM, int kN, int kSteps>
-HWY_INLINE void register_steps(const float* (&a)[kAcross ? 1 : kM],
+HWY_INLINE void register_steps(const float* (&a)[kPointers<kAcross, kM>],
                                int64_t a_stride, const float*& b,
                                int64_t b_stride, Floats (&sum)[kM][kN]) {
   HWY_UNROLL(4)
@@ -96,9 +100,10 @@ HWY_INLINE void register_tile(Rows a, Rows b, MutableRows c, int64_t depth,
         sum[m][n] = hn::Mul(sum[m][n], hn::Load(kTag, factor + n * kLanes));
     }
   }
-  const float* row[kAcross ? 1 : kM];
+  const float* row[kPointers<kAcross, kM>];
   HWY_UNROLL(8)
-  for (int m = 0; m < (kAcross ? 1 : kM); ++m) row[m] = a.data + m * a.stride;
+  for (int m = 0; m < kPointers<kAcross, kM>; ++m)
+    row[m] = a.data + m * a.stride;
   const float* bk = b.data;
   int64_t k = 0;
   for (; k + 4 <= depth; k += 4)
@@ -143,19 +148,16 @@ void product(Rows a, Rows b, MutableRows c, int64_t rows, int64_t vectors,
                                      {c.data + at, c.stride}, rows, depth,
                                      start, factor ? factor + at : nullptr);
     };
-    switch (std::min(vectors - n, kWidest)) {
-      case 4:
-        if constexpr (kWidest >= 4) run.template operator()<4, 4>();
-        break;
-      case 3:
-        if constexpr (kWidest >= 4) run.template operator()<4, 3>();
-        break;
-      case 2:
-        run.template operator()<kWidest == 4 ? 8 : 4, 2>();
-        break;
-      default:
-        run.template operator()<8, 1>();
+    const int64_t left = std::min(vectors - n, kWidest);
+    if constexpr (kWidest == 4) {
+      if (left >= 3) {
+        left == 4 ? run.template operator()<4, 4>()
+                  : run.template operator()<4, 3>();
+        continue;
+      }
     }
+    left == 2 ? run.template operator()<kWidest == 4 ? 8 : 4, 2>()
+              : run.template operator()<8, 1>();
   }
 }
 
@@ -209,8 +211,8 @@ HWY_INLINE Floats load_blocks(Rows rows) {
 
 // to[c·64 + i] = factor·from(i,c) for c < width; to is padded with zeros to a
 // whole number of 16 queries.
-void transpose_in(Rows from, int64_t count, int64_t width, float factor,
-                  float* to) {
+inline void transpose_in(Rows from, int64_t count, int64_t width, float factor,
+                         float* to) {
   const Floats factors = hn::Set(kTag, factor);
   const int64_t padded = (count + 15) / 16 * 16;
   int64_t i = 0;
@@ -239,8 +241,8 @@ void transpose_in(Rows from, int64_t count, int64_t width, float factor,
 }
 
 // to(i,c) = factor[i]·from[c·64 + i], added to what is there when asked.
-void transpose_out(const float* from, int64_t count, int64_t width,
-                   const float* factor, bool add, MutableRows to) {
+inline void transpose_out(const float* from, int64_t count, int64_t width,
+                          const float* factor, bool add, MutableRows to) {
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     const Floats factors = hn::Load(kTag, factor + i);
@@ -291,7 +293,7 @@ HWY_INLINE float dot(const float* a, const float* b, int64_t width) {
 }
 
 // Whether all numbers of the rows are finite (0·x is 0).
-bool all_finite(Rows rows, int64_t count, int64_t width) {
+inline bool all_finite(Rows rows, int64_t count, int64_t width) {
   Floats zeros = hn::Zero(kTag);
   for (int64_t i = 0; i < count; ++i) {
     const float* row = rows.data + i * rows.stride;
