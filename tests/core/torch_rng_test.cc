@@ -9,6 +9,7 @@
 
 #include "core/tensor_impl.h"
 #include "qkv/error.h"
+#include "qkv/nn/layers.h"
 #include "qkv/rng.h"
 #include "qkv/runtime.h"
 #include "tests/support/data_files.h"
@@ -52,25 +53,20 @@ Values run_call(TorchRng& rng, std::istringstream& call) {
     int n;
     call >> p >> n;
     for (int i = 0; i < n; ++i) values.push_back(rng.bernoulli(p));
-  } else if (kind == "linear") {  // weight, then bias: U(±1/√fan_in)
-    std::int64_t in, out;
-    call >> in >> out;
-    const double bound = 1 / std::sqrt(static_cast<double>(in));
-    Tensor weight = Tensor::empty({out, in}), bias = Tensor::empty({out});
-    rng.uniform(weight, -bound, bound);
-    rng.uniform(bias, -bound, bound);
-    Values w, b;
-    append(w, weight);
-    append(b, bias);
-    const std::size_t shown = std::min<std::size_t>(4, b.size());
-    values.assign(w.end() - 4, w.end());
-    values.insert(values.end(), b.end() - shown, b.end());
-  } else if (kind == "embedding") {
-    std::int64_t rows, width;
-    call >> rows >> width;
-    Tensor table = Tensor::empty({rows, width});
-    rng.randn(table);
-    append(values, table);
+  } else if (kind == "linear" || kind == "embedding") {
+    std::int64_t a, b;
+    call >> a >> b;
+    nn::default_rng() = rng;
+    if (kind == "linear") {  // the last four of the weight, then of the bias
+      const nn::Linear layer(a, b);
+      append(values, layer.weight);
+      values.erase(values.begin(), values.end() - 4);
+      append(values, layer.bias);
+      if (b > 4) values.erase(values.begin() + 4, values.end() - 4);
+    } else {
+      append(values, nn::Embedding(a, b).weight);
+    }
+    rng = nn::default_rng();
   } else {
     ADD_FAILURE() << "unknown call " << kind;
   }

@@ -1,5 +1,7 @@
 // Nothing is allocated in a steady training step: no operator new, no miss of
 // the caching allocator, no growth of the address space, from the third step.
+// To see who allocates, put a test::TrapAllocations around the step and run the
+// test under a debugger.
 #include <gtest/gtest.h>
 
 #include <string>
