@@ -91,7 +91,9 @@ int run(int argc, char** argv) {
   for (std::size_t i = 0; i < commands().size(); ++i) {
     Command& command = commands()[i];
     CLI::App* sub = app.add_subcommand(command.name, command.help);
-    sub->option_defaults()->always_capture_default();
+    // Of an option given twice the later one counts: scripts add to a line.
+    sub->option_defaults()->always_capture_default()->multi_option_policy(
+        CLI::MultiOptionPolicy::TakeLast);
     if (command.name == named) runs[i] = command.setup(*sub);
     subcommands.push_back(sub);
   }

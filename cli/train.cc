@@ -53,25 +53,27 @@ void prepare_folder(const std::string& folder, bool overwrite) {
   if (error) fail_io("{}: cannot be made: {}", folder, error.message());
 }
 
-void banner(const RunParts& parts, const RunConfig& config,
-            const std::string& folder) {
-  const LanguageModel& model = *parts.model;
+void banner(const Trainer& trainer, const RunConfig& config) {
+  const LanguageModel& model = trainer.model();
+  const data::Dataset& dataset = trainer.dataset();
   const auto parameters = model.parameter_count();
   const double tokens = static_cast<double>(config.train.steps) *
                         static_cast<double>(config.train.batch_size *
                                             config.train.grad_accumulation *
-                                            parts.dataset->block_size());
-  note("data     " + parts.dataset->describe());
+                                            dataset.block_size());
+  for (const std::string& text : config.notes) note("note     " + text);
+  note("data     " + dataset.describe());
   note(fmt::format(
       "model    {}: {} parameters, {} FLOPs a token, {:.2g} tokens a parameter",
       config.model->kind(), with_commas(parameters),
-      short_count(model.step_flops(1, parts.dataset->block_size()) /
-                  static_cast<double>(parts.dataset->block_size())),
+      short_count(model.step_flops(1, dataset.block_size()) /
+                  static_cast<double>(dataset.block_size())),
       tokens / static_cast<double>(std::max<std::int64_t>(parameters, 1))));
   note(fmt::format("machine  {}, {}, {} thread{}", runtime::cpu_name(),
                    runtime::instruction_set(), runtime::threads(),
                    runtime::threads() == 1 ? "" : "s"));
-  note(fmt::format("run      {}, seed {}", folder, config.train.seed));
+  note(fmt::format("run      {}, seed {}", trainer.directory(),
+                   config.train.seed));
 
   // The token tables against everything else.
   std::int64_t tables = 0;
@@ -127,7 +129,6 @@ int run(const TrainOptions& options) {
       options.max_time.empty() ? 0
                                : parse_duration(options.max_time, "--max-time");
   if (!resumed) prepare_folder(folder, options.overwrite);
-  banner(parts, config, folder);
 
   const auto in_folder = [&](const char* name) {
     return (fs::path(folder) / name).string();
@@ -138,6 +139,8 @@ int run(const TrainOptions& options) {
     trainer.resume(checkpoint);
   else
     io::write_file(in_folder("config.toml"), config_toml(config));
+
+  banner(trainer, config);
 
   RunLog log(in_folder("log.jsonl"));
   Progress progress;

@@ -86,6 +86,19 @@ void apply_file(const nlohmann::json& file, const std::string& path,
   }
 }
 
+// A run made shorter than its preset's warm-up gets a tenth of it as warm-up.
+void fit_warmup(const TrainOptions& options, RunConfig& config) {
+  TrainConfig& train = config.train;
+  if (!options.train_fields.given("steps") ||
+      options.train_fields.given("warmup_steps") ||
+      2 * train.warmup_steps <= train.steps)
+    return;
+  train.warmup_steps = train.steps / 10;
+  config.notes.push_back(
+      fmt::format("the warm-up is a tenth of the {} steps: {}", train.steps,
+                  train.warmup_steps));
+}
+
 }  // namespace
 
 void add_train_options(CLI::App& app, TrainOptions& o) {
@@ -189,6 +202,7 @@ RunConfig resolve(const TrainOptions& options) {
     config.model = model_config(kind);
   apply_file(file, options.config_file, config);
   apply_options(options, config);
+  fit_warmup(options, config);
   return config;
 }
 
@@ -240,7 +254,8 @@ RunParts open_run(RunConfig& config, const TrainOptions& options,
   try {
     parts.dataset = data::open(config.data, open, nn::default_rng());
   } catch (const data::WordListMissing& missing) {
-    note(std::string(missing.what()) + "; training on the task 'sort' instead");
+    config.notes.push_back(std::string(missing.what()) +
+                           "; training on the task 'sort' instead");
     config.data.task = "sort";
     parts.dataset = data::open(config.data, open, nn::default_rng());
   }

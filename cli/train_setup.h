@@ -17,6 +17,7 @@ struct RunConfig {
   data::DataConfig data;
   std::unique_ptr<ModelConfig> model;
   TrainConfig train;
+  std::vector<std::string> notes;  // what was decided unasked, for people
 };
 
 struct TrainOptions {

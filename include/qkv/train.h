@@ -184,7 +184,7 @@ class QKV_API Trainer {
 
  private:
   double accumulate_gradients();
-  [[noreturn]] void name_the_nonfinite(double loss);
+  [[noreturn]] void name_the_nonfinite(double loss, std::int64_t step);
   void check_weights_finite() const;
   double split_loss(data::Split split);
   void save_last();

@@ -93,7 +93,7 @@ double Trainer::accumulate_gradients() {
     Context context{.training = true, .rng = &micro};
     Loss loss = model_->loss(batch_.ids, batch_.targets, context);
     const double value = loss.mean.item();
-    if (!std::isfinite(value)) name_the_nonfinite(value);
+    if (!std::isfinite(value)) name_the_nonfinite(value, done_ + 1);
     sum += value;
     if (config_.grad_accumulation > 1)
       loss.mean = scale(loss.mean,
@@ -110,7 +110,8 @@ TrainStep Trainer::step() {
   event.lr = schedule_.at(done_);
   event.loss = accumulate_gradients();
   event.grad_norm = optim::grad_norm(optimizer_->parameters());
-  if (!std::isfinite(event.grad_norm)) name_the_nonfinite(event.loss);
+  if (!std::isfinite(event.grad_norm))
+    name_the_nonfinite(event.loss, done_ + 1);
   optimizer_->step(event.lr,
                    optim::clip_scale(event.grad_norm, config_.grad_clip));
   optimizer_->zero_grad();
@@ -124,8 +125,8 @@ TrainStep Trainer::step() {
   return event;
 }
 
-void Trainer::name_the_nonfinite(double loss) {
-  const std::string at = fmt::format("step {}", done_ + 1);
+void Trainer::name_the_nonfinite(double loss, std::int64_t step) {
+  const std::string at = fmt::format("step {}", step);
   const std::string undo = fmt::format(
       "the checkpoints are as they were{}; a smaller lr, a longer "
       "warm-up or grad_clip may help",
@@ -171,9 +172,13 @@ TrainEvaluation Trainer::evaluate() {
   event.validation_loss = split_loss(data::Split::validation);
   const bool measured = dataset_->examples(data::Split::validation) > 0;
   if (!std::isfinite(event.train_loss) ||
-      (measured && !std::isfinite(event.validation_loss)))
-    fail_numeric("step {}: the evaluation gives {} on train, {} on validation",
-                 done_, event.train_loss, event.validation_loss);
+      (measured && !std::isfinite(event.validation_loss))) {
+    const auto split = std::isfinite(event.train_loss) ? data::Split::validation
+                                                       : data::Split::train;
+    batch_ = dataset_->evaluation(
+        split, 0, std::min(config_.batch_size, dataset_->examples(split)));
+    name_the_nonfinite(std::nan(""), done_);
+  }
   event.best = measured && (std::isnan(best_) || event.validation_loss < best_);
   if (event.best) {
     best_ = event.validation_loss;
@@ -230,6 +235,15 @@ void Trainer::resume(const std::string& path) {
   fields_from_json(
       checkpoint.info.value("train", json::object()),
       [&](FieldVisitor& v) { visit_fields(v, saved); }, path + ": train");
+  // How long a run goes and how often it is measured may change on the way,
+  // but not the schedule that the length decides.
+  saved.eval_every = own.eval_every;
+  saved.eval_batches = own.eval_batches;
+  saved.save_every = own.save_every;
+  const bool length_decides = own.decay_steps == 0 &&
+                              own.schedule != optim::ScheduleKind::constant &&
+                              own.schedule != optim::ScheduleKind::step;
+  if (!length_decides) saved.steps = own.steps;
   compare([&](FieldVisitor& v) { visit_fields(v, own); },
           [&](FieldVisitor& v) { visit_fields(v, saved); });
   if (checkpoint.tokenizer->to_json() != dataset_->tokenizer().to_json())
