@@ -7,6 +7,7 @@
 #include "core/tensor_impl.h"
 #include "models/config_of.h"
 #include "models/gpt_block.h"
+#include "models/gpt_memory.h"
 #include "nn/linear_in.h"
 #include "nn/tap.h"
 #include "qkv/autograd.h"
@@ -141,13 +142,7 @@ class Gpt final : public LanguageModel {
 
   double activation_bytes(std::int64_t batch,
                           std::int64_t length) const override {
-    const auto tokens = static_cast<double>(batch * length);
-    const auto d = static_cast<double>(config_.n_embd);
-    // Kept for the backward by a block: its input, both norms' outputs, the
-    // packed projection, the attention's output, the middle sum, and the wide
-    // part before and after its activation; two numbers a norm and a head.
-    const double block = 16 * d + 4 + 2 * static_cast<double>(config_.n_head);
-    return 4 * tokens * (block * static_cast<double>(config_.n_layer) + 8 * d);
+    return gpt_activation_bytes(config_, batch, length);
   }
 
  private:

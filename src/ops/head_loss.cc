@@ -1,6 +1,8 @@
 // The head and the loss in one: logits = x Wᵀ + b by chunks of rows. Each chunk
 // gives its losses, turns into d logits where it lies, and feeds dx, dW and db
 // while it is in cache. The logits of all rows never exist together.
+#include "ops/head_loss.h"
+
 #include "kernels/elementwise/reduce.h"
 #include "kernels/elementwise/scale.h"
 #include "kernels/loss/cross_entropy.h"
@@ -12,13 +14,6 @@ namespace qkv {
 namespace {
 
 const Op kHeadLoss("head_loss");
-
-// Rows of a chunk: 4 MiB of f32 logits, but enough rows that reading and
-// writing dW once a chunk costs little beside the products.
-std::int64_t chunk_rows(std::int64_t classes) {
-  constexpr std::int64_t kLogits = 1 << 20, kLeast = 256;
-  return std::max(kLeast, kLogits / std::max<std::int64_t>(classes, 1));
-}
 
 struct Saved {
   Tensor dx, dw, db;  // for a gradient of 1
@@ -42,7 +37,7 @@ struct Problem {
 
 template <class T>
 void run(const Problem& p, Tensor& losses, Saved* gradients) {
-  const std::int64_t chunk = std::min(chunk_rows(p.classes), p.rows);
+  const std::int64_t chunk = std::min(head_loss_chunk(p.classes), p.rows);
   Tensor logits = Tensor::empty({chunk, p.classes}, p.x.dtype());
   Tensor part, work;
   if (gradients && gradients->db) {
@@ -110,6 +105,13 @@ void run(const Problem& p, Tensor& losses, Saved* gradients) {
 }
 
 }  // namespace
+
+// Rows of a chunk: 4 MiB of f32 logits, but enough rows that reading and
+// writing dW once a chunk costs little beside the products.
+std::int64_t head_loss_chunk(std::int64_t classes) {
+  constexpr std::int64_t kLogits = 1 << 20, kLeast = 256;
+  return std::max(kLeast, kLogits / std::max<std::int64_t>(classes, 1));
+}
 
 Loss head_loss(const Tensor& x, const Tensor& weight, const Tensor& bias,
                const Tensor& targets, std::int64_t ignore) {
