@@ -39,9 +39,16 @@ std::string write(const Table& table, const std::vector<plot::Token>& tokens,
   const std::int64_t shown = std::min(table.columns, fits);
   std::string text(kLabel, ' ');
   for (std::int64_t j = 0; j < shown; ++j) {
-    const std::string head =
-        table.token_columns ? label(tokens, j) : fmt::format("{:<6}", j);
-    text += std::string(kCell - kLabel, ' ') + head;
+    if (!table.token_columns) {
+      text += fmt::format("{:>{}}", j, kCell);
+      continue;
+    }
+    // Over the right end of its numbers, as far as they reach.
+    std::string name = label(tokens, j);
+    name.erase(name.find_last_not_of(' ') + 1);
+    std::size_t width = 0;
+    for (unsigned char c : name) width += (c & 0xC0) != 0x80;
+    text += std::string(kCell - width, ' ') + name;
   }
   text += "\n";
   for (std::int64_t i = 0; i < table.rows; ++i) {
