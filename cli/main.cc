@@ -5,12 +5,16 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <clocale>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <new>
+#include <system_error>
 
 #include "cli/command.h"
+#include "cli/terminal.h"
 #include "core/fields_json.h"
 #include "qkv/error.h"
 #include "qkv/runtime.h"
@@ -70,10 +74,16 @@ int usage_error(const CLI::App& top, const CLI::ParseError& error) {
                          : fmt::format("'{}' is one argument too many", first);
     text += suggestion(*app, first);
   }
-  fmt::print(stderr, "qkv{}{}: {}; see qkv{}{} --help\n",
-             app == &top ? "" : " ", app == &top ? "" : app->get_name(), text,
-             app == &top ? "" : " ", app == &top ? "" : app->get_name());
+  const std::string name = app == &top ? "qkv" : "qkv " + app->get_name();
+  note(fmt::format("{}: {}; see {} --help", name, text, name));
   return kBadInput;
+}
+
+// A reader that has seen enough (qkv … | head) is no failure.
+int output_failed(int error) {
+  if (error == EPIPE) return kDone;
+  note(fmt::format("qkv: standard output: {}", std::strerror(error)));
+  return kWriteFailed;
 }
 
 int run(int argc, char** argv) {
@@ -117,7 +127,7 @@ int main(int argc, char** argv) {
   using namespace qkv;
   if (const std::string missing = runtime::missing_cpu_features();
       !missing.empty()) {
-    fmt::print(stderr, "qkv: this processor lacks {}\n", missing);
+    cli::note(fmt::format("qkv: this processor lacks {}", missing));
     return cli::kInternal;
   }
   // A reader that goes away (qkv … | head) ends output quietly, with an error
@@ -127,18 +137,18 @@ int main(int argc, char** argv) {
   try {
     code = cli::run(argc, argv);
   } catch (const Error& error) {
-    fmt::print(stderr, "qkv: {}\n", error.what());
+    cli::note(fmt::format("qkv: {}", error.what()));
     code = cli::exit_code(error.kind());
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "qkv: out of memory; use a smaller model or batch\n");
+    cli::note("qkv: out of memory; use a smaller model or batch");
     code = cli::kBadInput;
+  } catch (const std::system_error& error) {  // fmt, writing to stdout
+    code = cli::output_failed(error.code().value());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "qkv: internal error: {}\n", error.what());
+    cli::note(fmt::format("qkv: internal error: {}", error.what()));
     code = cli::kInternal;
   }
-  if (std::fflush(stdout) != 0 && errno != EPIPE && code == cli::kDone) {
-    std::perror("qkv: standard output");
-    code = cli::kWriteFailed;
-  }
+  if (std::fflush(stdout) != 0 && code == cli::kDone)
+    code = cli::output_failed(errno);
   return code;
 }

@@ -21,7 +21,10 @@ Progress::Progress()
       columns_(columns()),
       last_validation_(std::nan("")) {}
 
-void Progress::on_start(const Trainer&) { last_plain_ = Clock::now(); }
+void Progress::on_start(const Trainer& trainer) {
+  last_plain_ = Clock::now();
+  vocab_size_ = trainer.model().vocab_size();
+}
 
 std::string Progress::line(const TrainStep& e) const {
   const double seconds = smooth_seconds_ / time_weight_;
@@ -75,7 +78,11 @@ void Progress::on_evaluation(const TrainEvaluation& e) {
       fmt::format("step {}: train loss {:.4f}", e.step, e.train_loss);
   if (!std::isnan(e.validation_loss))
     text += fmt::format(", validation loss {:.4f}{}", e.validation_loss,
-                        e.best ? " (best so far)" : "");
+                        e.best && e.step > 0 ? " (best so far)" : "");
+  // An untrained model should do about as well as guessing.
+  if (e.step == 0)
+    text += fmt::format("; guessing: ln {} = {:.4f}", vocab_size_,
+                        std::log(static_cast<double>(vocab_size_)));
   note(text);
   last_plain_ = Clock::now();
 }
@@ -83,14 +90,13 @@ void Progress::on_evaluation(const TrainEvaluation& e) {
 void Progress::on_end(const Trainer&, TrainEnd) { clear(); }
 
 void Progress::redraw(const std::string& text) {
-  fmt::print(stderr, "\r\033[2K{}", text.substr(0, columns_ - 1));
-  std::fflush(stderr);
+  to_stderr("\r\033[2K" + text.substr(0, columns_ - 1));
   drawn_ = true;
 }
 
 void Progress::clear() {
   if (!drawn_) return;
-  fmt::print(stderr, "\r\033[2K");
+  to_stderr("\r\033[2K");
   drawn_ = false;
 }
 

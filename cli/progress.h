@@ -32,7 +32,7 @@ class Progress : public TrainObserver {
   double smooth_loss_ = 0, weight_ = 0;  // bias-corrected moving average
   double smooth_seconds_ = 0, time_weight_ = 0;
   double last_validation_;
-  std::int64_t first_step_ = -1;
+  std::int64_t first_step_ = -1, vocab_size_ = 0;
 };
 
 }  // namespace qkv::cli

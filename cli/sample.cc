@@ -1,7 +1,9 @@
 // qkv sample: text from a trained model.
 #include <fmt/core.h>
 
+#include <cerrno>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "cli/command.h"
 #include "cli/config_options.h"
@@ -89,7 +91,9 @@ int run(const Options& options) {
     Sample sample = draw(bundle, sampling, prompt, tokens,
                          stream ? [](const std::string& piece) {
                            fmt::print("{}", piece);
-                           std::fflush(stdout);
+                           if (std::fflush(stdout) != 0)
+                             throw std::system_error(errno,
+                                                     std::generic_category());
                          }
                                 : std::function<void(const std::string&)>());
     if (stream) fmt::print("\n{}", i + 1 < count ? "---\n" : "");

@@ -91,6 +91,12 @@ std::string duration_text(double seconds) {
   return fmt::format("{} d {:02} h", s / 86400, s / 3600 % 24);
 }
 
-void note(const std::string& text) { fmt::print(stderr, "{}\n", text); }
+void note(const std::string& text) { to_stderr(text + "\n"); }
+
+void to_stderr(const std::string& text) {
+  // Work does not end because nobody listens.
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
 
 }  // namespace qkv::cli

@@ -21,5 +21,7 @@ std::string duration_text(double seconds);  // "1 h 02 min", "26 s"
 
 // One line for people on stderr.
 void note(const std::string& text);
+// The same without a line break; a stderr that is closed or full is no error.
+void to_stderr(const std::string& text);
 
 }  // namespace qkv::cli

@@ -161,6 +161,11 @@ TEST_F(BadInput, AFullDisk) {
       run_qkv({"attend", folder / "run", "--prompt", "12", "--json"},
               {.out_path = "/dev/full"});
   EXPECT_EQ(json.code, 3) << json.err;
+  // More than a buffer holds: the failure comes in the middle of printing.
+  const Ran steps = run_qkv(
+      {"attend", folder / "run", "--prompt", "012012=001122", "--steps"},
+      {.out_path = "/dev/full"});
+  EXPECT_EQ(steps.code, 3) << steps.err;
   const Ran svg = run_qkv(
       {"attend", folder / "run", "--prompt", "12", "-o", "/dev/full/a.svg"});
   EXPECT_EQ(svg.code, 3) << svg.err;
