@@ -104,9 +104,10 @@ Tensor linear_by_rows(const Tensor& x, const Tensor& weight,
   Tensor y = Tensor::empty(x.shape().with(-1, weight.dim(0)), x.dtype());
   with_compute_type(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
+    const Tensor pb = bias ? packed(bias) : Tensor();
     kernels::rows_times_weight<T>(px.data<T>(), rows_of(x), weight.dim(1),
                                   pw.data<T>(), weight.dim(0),
-                                  bias ? bias.data<T>() : nullptr, y.data<T>());
+                                  bias ? pb.data<T>() : nullptr, y.data<T>());
   });
   return y;
 }

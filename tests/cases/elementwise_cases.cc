@@ -27,6 +27,9 @@ const AddCases kBinary({
     two("mul", "Row", {4, 3, 17}, {17}, mul),
     two("mul", "BothRepeat", {3, 1, 5}, {4, 1}, mul),
     two("mul", "Scalar", {2, 3}, {}, mul),
+    two("mul", "Column", {31, 17}, {31, 1}, mul),
+    two("mul", "Empty", {2, 0}, {1}, mul),
+    two("add", "SixAxes", {2, 1, 3, 1, 2, 3}, {1, 2, 3, 2, 1, 3}, add),
 });
 
 const AddCases kSquare(

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tests/cases/op_case.h"
 
 namespace qkv::testing {
@@ -42,7 +44,40 @@ OpCase head(const char* label, std::int64_t rows, std::int64_t width,
           }};
 }
 
+// The same as cross with an axis more and a loss whose gradient is not 1.
+const OpCase kTimesThree = {
+    .op = "cross_entropy",
+    .label = "Sequences",
+    .inputs =
+        [](DType dtype, TorchRng& rng) {
+          return std::vector<Tensor>{
+              normal({2, 4, 17}, dtype, rng),
+              reshape(targets_for(8, 17, rng), Shape{2, 4})};
+        },
+    .run =
+        [](const auto& in) {
+          return scale(cross_entropy(in[0], in[1]).mean, 3);
+        }};
+
+// Every target ignored: the loss and its gradient are 0.
+const OpCase kAllIgnored = {
+    .op = "cross_entropy",
+    .label = "AllIgnored",
+    .inputs =
+        [](DType dtype, TorchRng& rng) {
+          Tensor targets = Tensor::empty({4}, DType::i64);
+          std::fill_n(targets.data<std::int64_t>(), 4, kIgnore);
+          return std::vector<Tensor>{normal({4, 9}, dtype, rng), targets};
+        },
+    .run = [](const auto& in) { return cross_entropy(in[0], in[1]).mean; },
+    .sparse_gradients = true};
+
 const AddCases kLosses({
+    kTimesThree,
+    kAllIgnored,
+    cross("OneClass", 3, 1),
+    cross("Odd", 7, 65),
+    head("OneRow", 1, 17, 33, true),
     cross("Small", 5, 7),
     cross("Long", 3, 1003),
     cross("NothingCounts", 0, 4),
@@ -51,15 +86,24 @@ const AddCases kLosses({
     head("TwoChunks", 300, 3, 5000, true),
 });
 
-const AddCases kEmbedding(
-    {{.op = "embedding",
-      .label = "IdsComeTwice",
-      .inputs =
-          [](DType dtype, TorchRng& rng) {
-            return std::vector<Tensor>{normal({6, 5}, dtype, rng),
-                                       random_ids({3, 7}, 6, rng)};
-          },
-      .run = [](const auto& in) { return embedding(in[0], in[1]); }}});
+OpCase gather(const char* label, Shape table, Shape ids) {
+  return {.op = "embedding",
+          .label = label,
+          .inputs =
+              [=](DType dtype, TorchRng& rng) {
+                return std::vector<Tensor>{normal(table, dtype, rng),
+                                           random_ids(ids, table.dim(0), rng)};
+              },
+          .run = [](const auto& in) { return embedding(in[0], in[1]); },
+          .sparse_gradients = ids.numel() == 0};
+}
+
+const AddCases kEmbedding({
+    gather("IdsComeTwice", {6, 5}, {3, 7}),
+    gather("Wide", {3, 131}, {40}),
+    gather("OneId", {2, 9}, {}),
+    gather("NoIds", {4, 3}, {2, 0}),
+});
 
 }  // namespace
 }  // namespace qkv::testing

@@ -31,7 +31,8 @@ OpCase matmul_case(const char* label, Shape a, Shape b) {
                                            normal(b, dtype, rng)};
               },
           .run = [](const auto& in) { return matmul(in[0], in[1]); },
-          .flops = 2.0 * static_cast<double>(a.numel() * b.dim(-1))};
+          .flops = 2.0 * static_cast<double>(a.numel() * b.dim(-1)),
+          .sparse_gradients = a.numel() == 0};
 }
 
 const AddCases kLinear({
@@ -42,6 +43,9 @@ const AddCases kLinear({
     linear_case("Odd", {33, 17}, 65, true),
     linear_case("Makemore", {32, 16, 64}, 192, true),
     linear_case("LongSum", {4096, 24}, 16, true),
+    linear_case("WideOut", {3, 20}, 1300, true),
+    linear_case("NoInputs", {3, 0}, 4, true),
+    linear_case("OneByOne", {1, 1}, 1, true),
 });
 
 const AddCases kMatmul({
@@ -51,6 +55,8 @@ const AddCases kMatmul({
     matmul_case("Vectors", {1, 6}, {6, 1}),
     matmul_case("EmptySum", {3, 0}, {0, 4}),
     matmul_case("Odd", {2, 31, 17}, {2, 17, 65}),
+    matmul_case("ManySmall", {128, 3, 16}, {128, 16, 5}),
+    matmul_case("NoBatch", {0, 2, 3}, {0, 3, 4}),
 });
 
 }  // namespace

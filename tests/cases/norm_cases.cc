@@ -1,3 +1,6 @@
+#include <string>
+#include <vector>
+
 #include "tests/cases/op_case.h"
 
 namespace qkv::testing {
@@ -14,6 +17,18 @@ OpCase rows(const char* op, const char* label, Shape shape,
           .run = [f](const auto& in) { return f(in[0]); }};
 }
 
+// Row lengths around the vectors of both instruction sets.
+const std::int64_t kLengths[] = {8, 9, 15, 16, 17, 31, 65};
+
+std::vector<OpCase> of_lengths(const char* op, Tensor (*f)(const Tensor&)) {
+  std::vector<OpCase> cases;
+  for (std::int64_t n : kLengths)
+    cases.push_back(rows(op, ("n" + std::to_string(n)).c_str(), {3, n}, f));
+  return cases;
+}
+
+const AddCases kSoftmaxLengths(of_lengths("softmax", softmax));
+const AddCases kLogSoftmaxLengths(of_lengths("log_softmax", log_softmax));
 const AddCases kSoftmax({
     rows("softmax", "Rows", {3, 4, 7}, softmax),
     rows("softmax", "One", {5, 1}, softmax),
@@ -51,7 +66,18 @@ const AddCases kLayerNorm({
     norm("Plain", {2, 33}, false, false),
     norm("ManyRows", {513, 64}, true, true),
     norm("NoRows", {0, 8}, true, true),
+    norm("TwoColumns", {3, 2}, true, true),
 });
+
+std::vector<OpCase> norms_of_lengths() {
+  std::vector<OpCase> cases;
+  for (std::int64_t n : kLengths)
+    cases.push_back(
+        norm(("n" + std::to_string(n)).c_str(), {3, n}, true, true));
+  return cases;
+}
+
+const AddCases kLayerNormLengths(norms_of_lengths());
 
 }  // namespace
 }  // namespace qkv::testing

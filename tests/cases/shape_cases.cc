@@ -26,11 +26,34 @@ const AddCases kShapes({
          [](const Tensor& x) { return transpose(x, 0, 2); }),
     look("slice", "Middle", {3, 6, 2},
          [](const Tensor& x) { return slice(x, 1, 2, 5); }),
+    look("slice", "LastToTheEnd", {3, 6},
+         [](const Tensor& x) { return slice(x, -1, -2, 6); }),
+    look("slice", "FirstOfTransposed", {4, 5, 3},
+         [](const Tensor& x) { return slice(transpose(x, 0, 2), 0, 1, 3); }),
+    look("transpose", "Heads", {2, 5, 3, 4},
+         [](const Tensor& x) { return contiguous(transpose(x, 1, 2)); }),
     look("slice", "Nothing", {3, 6},
          [](const Tensor& x) { return slice(x, 1, 2, 2); }),
     look("contiguous", "Transposed", {7, 5},
          [](const Tensor& x) { return contiguous(transpose(x, 0, 1)); }),
 });
+
+OpCase joined(const char* label, Shape a, Shape b, int axis) {
+  return {.op = "concat",
+          .label = label,
+          .inputs =
+              [=](DType dtype, TorchRng& rng) {
+                return std::vector<Tensor>{normal(a, dtype, rng),
+                                           normal(b, dtype, rng)};
+              },
+          .run =
+              [axis](const auto& in) {
+                return concat({in[0], in[1]}, axis);
+              }};
+}
+
+const AddCases kJoined({joined("First", {2, 3}, {4, 3}, 0),
+                        joined("Last", {5, 3}, {5, 14}, -1)});
 
 const AddCases kConcat({{.op = "concat",
                          .label = "Three",

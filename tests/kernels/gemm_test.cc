@@ -84,7 +84,9 @@ TEST(Gemm, CutsMatchTheDefinitionForAnyThreads) {
   for (const Size& s :
        {Size{false, true, 512, 192, 64}, Size{false, false, 512, 64, 256},
         Size{true, false, 192, 64, 512}, Size{true, false, 65, 50, 4500},
-        Size{true, false, 64, 64, 16384}, Size{false, true, 300, 1500, 96}}) {
+        Size{true, false, 64, 64, 16384}, Size{false, true, 300, 1500, 96},
+        // Long enough that A, that B is copied piece by piece.
+        Size{true, false, 300, 40, 4096}, Size{true, false, 40, 300, 4096}}) {
     SCOPED_TRACE(::testing::Message() << s.m << "x" << s.n << "x" << s.k);
     Problem<float> first(s.trans_a, s.trans_b, s.m, s.n, s.k, 1, 1, true);
     const auto expected = first.expected();

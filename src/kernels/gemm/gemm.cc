@@ -77,16 +77,21 @@ struct Block {
   int64_t row, rows, col, cols, depth_begin, depth;
 };
 
-// An operand that a block reads down its columns, over many rows far apart, is
-// copied first, kPackDepth rows at a time: oneDNN reads a few columns of all
-// rows at once, and rows a large power of two apart fall into the same places
-// of the cache.
+// When both operands are read down their columns, one that is too large for the
+// caches is copied first, kPackDepth rows of a block at a time: oneDNN reads a
+// few columns of all rows at once, and rows far apart fall into the same few
+// places of the cache.
 constexpr int64_t kPackDepth = 256;
 constexpr int64_t kPackGap = 16;  // behind each copied row, against the same
+constexpr int64_t kPackFrom = 1 << 20;  // elements of the operand
 
+// Of an operand with rows `ld` apart of which a block takes `part` elements.
+bool packs(int64_t k, int64_t ld, int64_t part) {
+  return ld > part && k * ld >= kPackFrom;
+}
 bool packs(const Gemm<float>& g, const GemmCut& cut) {
-  return g.trans_a && !g.trans_b && cut.depth >= 2 * kPackDepth &&
-         (g.lda > cut.rows || g.ldb > cut.cols);
+  return g.trans_a && !g.trans_b &&
+         (packs(g.k, g.lda, cut.rows) || packs(g.k, g.ldb, cut.cols));
 }
 
 // Elements of one worker's copies.
@@ -115,8 +120,8 @@ void multiply(const Gemm<float>& g, const Block& b, float beta, float* c,
     const float* from_b =
         g.b + (g.trans_b ? b.col * g.ldb + k : k * g.ldb + b.col);
     int64_t lda = g.lda, ldb = g.ldb;
-    if (copies && lda > b.rows) pack(depth, b.rows, a, lda, copies);
-    if (copies && ldb > b.cols)
+    if (copies && packs(g.k, lda, b.rows)) pack(depth, b.rows, a, lda, copies);
+    if (copies && packs(g.k, ldb, b.cols))
       pack(depth, b.cols, from_b, ldb,
            copies + kPackDepth * (b.rows + kPackGap));
     const dnnl_status_t status =
