@@ -204,6 +204,23 @@ TEST(Parallel, SumsByBlockAreBitEqualForAnyThreadCount) {
   for (float sum : sums) EXPECT_EQ(sum, sums[0]);
 }
 
+// A kernel asks for the path inside its blocks.
+TEST(Parallel, WorkersTakeThePathOfTheirCallerAndGiveItBack) {
+  Threads set(3);
+  std::atomic<int> same{0};
+  {
+    runtime::UsePath use(runtime::Path::reference);
+    parallel_for(300, [&](std::int64_t) {
+      same += runtime::path() == runtime::Path::reference;
+    });
+  }
+  EXPECT_EQ(same, 300);
+  parallel_for(300, [&](std::int64_t) {
+    same += runtime::path() == runtime::Path::automatic;
+  });
+  EXPECT_EQ(same, 600);
+}
+
 TEST(Parallel, RefusesAbsurdThreadCounts) {
   const int before = runtime::threads();
   EXPECT_THROW(runtime::set_threads(0), Error);

@@ -9,9 +9,10 @@ using std::int64_t;
 
 // One call of oneDNN on one thread comes near the peak from about 2·10⁶
 // multiply-adds and 64 rows on; below 10⁶ a second thread gains nothing.
-constexpr int64_t kLeastWork = 1 << 20;  // multiply-adds worth two blocks
-constexpr int64_t kBlockWork = 4 << 20;  // of a block, when many are to be had
-constexpr int64_t kManyBlocks = 16;      // enough for threads to share evenly
+constexpr int64_t kLeastWork = 1 << 20;   // multiply-adds worth two blocks
+constexpr int64_t kBlockWork = 4 << 20;   // of each block, up to kSomeBlocks
+constexpr int64_t kLargeWork = 16 << 20;  // of each block, up to kManyBlocks
+constexpr int64_t kSomeBlocks = 8, kManyBlocks = 16;
 // A block of C, with its rows of A and of op(B), should stay in a core's L2.
 constexpr int64_t kMaxRows = 256, kMaxCols = 1024;
 constexpr int64_t kMinRows = 32, kMinCols = 48;
@@ -64,15 +65,16 @@ GemmCut cut_for(int64_t m, int64_t n, int64_t k, int64_t wanted, bool deep) {
   return cut;
 }
 
-// A second block is worth having from kLeastWork on, more of them only when
-// each has kBlockWork.
+// A power of two: more blocks share the work more evenly, but pack more.
 int64_t wanted_blocks(int64_t m, int64_t n, int64_t k) {
   const double work =
       static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   int64_t wanted = work >= kLeastWork ? 2 : 1;
-  while (wanted < kManyBlocks &&
-         work >= 2.0 * kBlockWork * static_cast<double>(wanted))
-    wanted *= 2;
+  const auto enough_for = [&](int64_t blocks) {
+    const int64_t each = blocks <= kSomeBlocks ? kBlockWork : kLargeWork;
+    return work >= static_cast<double>(blocks * each);
+  };
+  while (wanted < kManyBlocks && enough_for(2 * wanted)) wanted *= 2;
   return wanted;
 }
 
