@@ -199,14 +199,17 @@ HWY_INLINE void transpose_blocks(Floats v[4]) {
   v[3] = hn::BitCast(kTag, hn::InterleaveUpper(pairs, high01, high23));
 }
 
-// Rows r, r + 4, r + 8, … of a group of kLanes, four columns from each.
-HWY_INLINE Floats load_blocks(Rows rows) {
-  const auto block = [&](int i) HWY_ATTR {
-    return hn::LoadDup128(kTag, rows.data + 4 * i * rows.stride);
-  };
-  const Floats low = hn::OddEvenBlocks(block(1), block(0));
-  if constexpr (kLanes == 8) return low;
-  return hn::ConcatUpperLower(kTag, hn::OddEvenBlocks(block(3), block(2)), low);
+// The first four columns of rows 0, 4, 8, …: one 128-bit block from each.
+template <class Tag>
+HWY_INLINE hn::Vec<Tag> load_blocks(Tag tag, Rows rows) {
+  constexpr int64_t kCount = hn::MaxLanes(Tag());
+  if constexpr (kCount == 4) {
+    return hn::LoadU(tag, rows.data);
+  } else {
+    const hn::Half<Tag> half;
+    const Rows upper{rows.data + kCount / 2 * rows.stride, rows.stride};
+    return hn::Combine(tag, load_blocks(half, upper), load_blocks(half, rows));
+  }
 }
 
 // to[c·64 + i] = factor·from(i,c) for c < width; to is padded with zeros to a
@@ -223,7 +226,7 @@ inline void transpose_in(Rows from, int64_t count, int64_t width, float factor,
       Floats v[4];
       HWY_UNROLL(4)
       for (int r = 0; r < 4; ++r)
-        v[r] = load_blocks({row + r * from.stride + c, from.stride});
+        v[r] = load_blocks(kTag, {row + r * from.stride + c, from.stride});
       transpose_blocks(v);
       HWY_UNROLL(4)
       for (int r = 0; r < 4; ++r)
@@ -257,7 +260,7 @@ inline void transpose_out(const float* from, int64_t count, int64_t width,
       HWY_UNROLL(4)
       for (int r = 0; r < 4; ++r) {
         float* first = row + r * to.stride + c;
-        if (add) v[r] = hn::Add(v[r], load_blocks({first, to.stride}));
+        if (add) v[r] = hn::Add(v[r], load_blocks(kTag, {first, to.stride}));
         HWY_ALIGN float blocks[kLanes];
         hn::Store(v[r], kTag, blocks);
         for (int64_t b = 0; b < kLanes / 4; ++b)
