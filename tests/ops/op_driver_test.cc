@@ -83,8 +83,9 @@ TEST_P(EveryOp, ReferenceF32MatchesReferenceF64) {
   const Outcome got = run(c, make_inputs(c, DType::f32), Path::reference);
   EXPECT_TRUE(near(got.output, expected.output, c.tolerance));
   for (std::size_t i = 0; i < got.gradients.size(); ++i)
-    if (expected.gradients[i])
+    if (expected.gradients[i]) {
       EXPECT_TRUE(near(got.gradients[i], expected.gradients[i], c.tolerance));
+    }
 }
 
 TEST_P(EveryOp, StridedInputsGiveTheSameBits) {
@@ -98,8 +99,9 @@ TEST_P(EveryOp, StridedInputsGiveTheSameBits) {
     const Outcome got = run(c, gapped, Path::automatic);
     EXPECT_TRUE(same_bits(got.output, expected.output));
     for (std::size_t i = 0; i < got.gradients.size(); ++i)
-      if (expected.gradients[i])
+      if (expected.gradients[i]) {
         EXPECT_TRUE(same_bits(got.gradients[i], expected.gradients[i]));
+      }
   }
 }
 
@@ -111,8 +113,9 @@ TEST_P(EveryOp, UnwrittenMemoryIsNeverRead) {
   const Outcome got = run(c, make_inputs(c, DType::f32), Path::automatic);
   EXPECT_TRUE(same_bits(got.output, expected.output));
   for (std::size_t i = 0; i < got.gradients.size(); ++i)
-    if (expected.gradients[i])
+    if (expected.gradients[i]) {
       EXPECT_TRUE(same_bits(got.gradients[i], expected.gradients[i]));
+    }
 }
 
 TEST_P(EveryOp, ThreadsChangeNoBit) {
@@ -125,8 +128,9 @@ TEST_P(EveryOp, ThreadsChangeNoBit) {
     const Outcome many = run(c, make_inputs(c, DType::f32), Path::automatic);
     EXPECT_TRUE(same_bits(many.output, one.output));
     for (std::size_t i = 0; i < many.gradients.size(); ++i)
-      if (one.gradients[i])
+      if (one.gradients[i]) {
         EXPECT_TRUE(same_bits(many.gradients[i], one.gradients[i]));
+      }
   }
 }
 
