@@ -65,6 +65,14 @@ TEST_F(Bootstrap, InstallsWhatIsMissingOnly) {
       << log();
 }
 
+TEST_F(Bootstrap, SaysWhyItFailed) {
+  write_program(bin() / "apt-get", "echo E: no such package; exit 100");
+  write_program(bin() / "sudo", "exec \"$@\"");
+  const Result result = run("libhwy-dev");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.output.find("E: no such package"), std::string::npos);
+}
+
 TEST_F(Bootstrap, AsksForTheLintToolsOnRequestOnly) {
   EXPECT_EQ(run("clang-tidy").status, 0);
   EXPECT_EQ(log(), "");
