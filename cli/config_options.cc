@@ -41,7 +41,8 @@ std::string option_name(std::string_view field) {
   return name;
 }
 
-void ConfigOptions::add(CLI::App& app, const std::string& group, Visit defaults,
+void ConfigOptions::add(CLI::App& app, const std::string& group,
+                        const Visit& defaults,
                         const std::vector<std::string>& leave_out) {
   AddOptions visitor;
   visitor.add = [&](const Field& field, const std::string& value,
@@ -65,7 +66,7 @@ bool ConfigOptions::given(const std::string& field) const {
   return it != options_.end() && it->second->count() > 0;
 }
 
-void ConfigOptions::apply(Visit config) const {
+void ConfigOptions::apply(const Visit& config) const {
   const auto known = fields_to_json(config);
   nlohmann::json values = nlohmann::json::object();
   for (const auto& [name, option] : options_)

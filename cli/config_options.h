@@ -18,12 +18,12 @@ class ConfigOptions {
 
   // defaults shows the fields' defaults in --help. Fields in `leave_out` get no
   // option.
-  void add(CLI::App& app, const std::string& group, Visit defaults,
+  void add(CLI::App& app, const std::string& group, const Visit& defaults,
            const std::vector<std::string>& leave_out = {});
 
   // Sets the fields of config whose options were given. Throws naming option
   // and value. Options of fields that config does not have are an error.
-  void apply(Visit config) const;
+  void apply(const Visit& config) const;
   bool given(const std::string& field) const;
   // The fields given, that config does not have.
   std::vector<std::string> foreign(const std::vector<Visit>& configs) const;
