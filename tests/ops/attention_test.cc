@@ -318,6 +318,35 @@ TEST(Attention, DenseMasksBroadcast) {
   }
 }
 
+TEST(Attention, SizesOfZero) {
+  for (DType dtype : {DType::f32, DType::f64})
+    for (const auto& [q_shape, k_shape] :
+         {std::pair<Shape, Shape>{{0, 2, 3, 4}, {0, 2, 5, 4}},
+          {{2, 0, 3, 4}, {2, 0, 5, 4}},
+          {{2, 2, 0, 4}, {2, 2, 5, 4}},
+          {{2, 2, 3, 4}, {2, 2, 0, 4}},
+          {{2, 2, 3, 0}, {2, 2, 5, 0}}}) {
+      SCOPED_TRACE(q_shape.str() + k_shape.str());
+      Tensor q = numbers(q_shape, dtype), k = numbers(k_shape, dtype),
+             v = numbers(k_shape, dtype);
+      for (Tensor* x : {&q, &k, &v}) x->set_requires_grad();
+      const AttentionResult got = attention(
+          q, k, v,
+          {.mask = Mask::causal(), .want_weights = WantWeights::all()});
+      EXPECT_EQ(got.output.shape(), q_shape);
+      EXPECT_EQ(got.weights.shape(),
+                (Shape{q_shape[0], q_shape[1], q_shape[2], k_shape[2]}));
+      backward(sum(got.output));
+      for (const Tensor& x : {q, k, v}) EXPECT_EQ(x.grad().shape(), x.shape());
+      for (const Tensor& x :
+           {got.output.detach(), q.grad(), k.grad(), v.grad()})
+        for (double value : x.to(DType::f64).to_vector<double>())
+          EXPECT_EQ(value, 0);
+    }
+  const Tensor none = numbers({2, 0, 12});
+  EXPECT_EQ(self_attention(none, 2).output.shape().str(), "(2,0,4)");
+}
+
 TEST(Attention, OneInputTwiceCollectsBothGradients) {
   Tensor x = numbers({1, 1, 5, 3});
   x.set_requires_grad();

@@ -6,8 +6,7 @@
 //   dQ = scale · ds K,  dK = scale · dsᵀ Q.
 // Work is cut by the shape alone: the keys of a head into `parts`, each with
 // its own sum for dQ, added in order afterwards. A part goes over its keys
-// kGroupKeys at a time, their dK and dV staying in the cache while all queries
-// pass.
+// a group at a time, whose dK and dV stay in the cache while all queries pass.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention/flash_backward.cc"
 #include <hwy/foreach_target.h>
@@ -25,7 +24,9 @@ namespace qkv::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kGroupKeys = 16 * kBlock;
+// Of dK and of dV of a group: 512 KiB together, half of a core's second cache
+// where that is small.
+constexpr int64_t kGroupNumbers = 65536;
 // Tasks to have at least, where the keys allow it: enough for many threads,
 // and partial sums stay within kTasks times the size of one head's queries.
 constexpr int64_t kTasks = 16;
@@ -74,7 +75,9 @@ struct BackwardScratch {
     dv = take(group_keys(s) * wide);
   }
   static int64_t group_keys(const AttentionShape& s) {
-    return std::min(kGroupKeys, (s.keys + kBlock - 1) / kBlock * kBlock);
+    const int64_t blocks =
+        kGroupNumbers / (kBlock * std::max<int64_t>(padded_width(s), 16));
+    return std::clamp<int64_t>(blocks, 1, 16) * kBlock;
   }
   static int64_t floats(const AttentionShape& s) {
     return kBlock * (2 * padded_width(s) + 3 * s.width) + 3 * kBlock * kBlock +
@@ -293,7 +296,8 @@ void backward(const AttentionProblem<float>& problem,
     const KeyRange keys = cut.keys(part, s.keys);
     KeyRange group{keys.begin, 0};
     do {  // once at least: dq is set even when there are no keys
-      group.end = std::min(group.begin + kGroupKeys, keys.end);
+      group.end =
+          std::min(group.begin + BackwardScratch::group_keys(s), keys.end);
       backward_group(problem, gradients, head / s.heads, head % s.heads, group,
                      dq, group.begin == keys.begin,
                      BackwardScratch(s, scratch, worker));
