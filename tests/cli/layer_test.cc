@@ -61,9 +61,13 @@ TEST_F(LayerCommand, EqualsPyTorch) {
     use(fixture);
     for (const std::string mask : {"none", "causal", "window:3"})
       for (const std::string type : {"f32", "f64"}) {
-        SCOPED_TRACE(fixture + " " + mask + " " + type);
-        const Result result =
-            run(heads + " --mask " + mask + " --dtype " + type);
+        std::string options = heads;
+        options.append(" --mask ")
+            .append(mask)
+            .append(" --dtype ")
+            .append(type);
+        SCOPED_TRACE(fixture + options);
+        const Result result = run(options);
         ASSERT_EQ(result.status, 0) << result.output;
         const io::SafetensorsFile got(folder_ / "y");
         std::size_t expected = 0;
