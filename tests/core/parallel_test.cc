@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -69,16 +70,22 @@ TEST(Parallel, EvenSharesAreInOrder) {
   for (int i = 1; i < 10; ++i) EXPECT_GE(owner[i], owner[i - 1]);
 }
 
-// Block 0 waits for the others: a fixed split would wait for ever, were a block
-// of its share behind it.
+// Block 0 waits for the others: a fixed split would leave blocks of its own
+// share waiting behind it.
 TEST(Parallel, DynamicBlocksGoToWhoeverIsFree) {
   Threads set(2);
   std::atomic<int> done{0};
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds(60);
   parallel_for(
       10,
       [&](std::int64_t i) {
         if (i == 0)
-          while (done < 9) std::this_thread::yield();
+          while (done < 9) {
+            if (std::chrono::steady_clock::now() > deadline)
+              throw std::runtime_error("the other blocks did not run");
+            std::this_thread::yield();
+          }
         ++done;
       },
       Schedule::dynamic);
