@@ -172,17 +172,23 @@ const RegisterCommand kAttend({
       app.add_option("--head", options->head,
                      "One head, counted from 0; -1: all")
           ->type_name("N");
-      app.add_option("--stage", options->stage,
-                     "raw: q·k; scaled: q·k/√d; weights: after the softmax");
-      app.add_option("-o,--output", options->output,
-                     "Write FILE.svg, FILE.json or FILE.npy instead of "
-                     "drawing in the terminal")
-          ->type_name("FILE");
-      app.add_flag("--steps", options->steps,
-                   "The arithmetic of one head on real numbers, by default "
-                   "layer 0, head 0");
+      CLI::Option* stage = app.add_option(
+          "--stage", options->stage,
+          "raw: q·k; scaled: q·k/√d; weights: after the softmax");
+      CLI::Option* output =
+          app.add_option("-o,--output", options->output,
+                         "Write FILE.svg, FILE.json or FILE.npy instead of "
+                         "drawing in the terminal")
+              ->type_name("FILE");
+      CLI::Option* steps =
+          app.add_flag("--steps", options->steps,
+                       "The arithmetic of one head on real numbers, by default "
+                       "layer 0, head 0");
       add_threads(app, options->threads);
-      app.add_flag("--json", options->json, "Numbers to standard output");
+      CLI::Option* json =
+          app.add_flag("--json", options->json, "Numbers to standard output");
+      json->excludes(output);
+      steps->excludes(stage)->excludes(output)->excludes(json);
       app.footer(
           "A pair that the causal mask hides is blank in pictures, null in "
           "JSON, NaN in npy.\n"

@@ -40,7 +40,7 @@ double measured_flops(std::int64_t rows, std::int64_t width) {
 
 }  // namespace
 
-int print_cost(RunConfig& config, const TrainOptions& options) {
+int print_cost(RunConfig& config) {
   const auto fields =
       fields_to_json([&](FieldVisitor& v) { config.model->visit(v); });
   RunParts parts;
@@ -52,7 +52,7 @@ int print_cost(RunConfig& config, const TrainOptions& options) {
     nn::SkipInit skip;
     parts.model = config.model->make();
   } else {
-    parts = open_run(config, options, true);
+    parts = open_run(config, true);
   }
   const LanguageModel& model = *parts.model;
   const std::int64_t length =

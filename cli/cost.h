@@ -6,6 +6,6 @@
 namespace qkv::cli {
 
 // Prints parameters, operations, memory and time of a run, and trains nothing.
-int print_cost(RunConfig& config, const TrainOptions& options);
+int print_cost(RunConfig& config);
 
 }  // namespace qkv::cli

@@ -28,13 +28,8 @@ int run(const Options& options) {
   std::unique_ptr<data::Dataset> dataset;
   data::Split split = data::Split::validation;
   if (!options.text.empty()) {
-    // The file as a validation split: what comes before it counts for nothing.
-    TorchRng rng(0);
-    dataset =
-        data::open({.text = options.text, .validation_text = options.text},
-                   {.block_size = bundle.model->block_size(),
-                    .tokenizer = bundle.tokenizer},
-                   rng);
+    dataset = data::text_for_evaluation(options.text, bundle.tokenizer,
+                                        bundle.model->block_size());
   } else {
     dataset = reopen_data(bundle, why);
     if (!dataset)

@@ -97,14 +97,16 @@ int run(int argc, char** argv) {
   // Only the subcommand that was named is set up: starting stays quick.
   std::vector<std::function<int()>> runs(commands().size());
   std::vector<CLI::App*> subcommands;
-  const std::string named = argc > 1 ? argv[1] : "";
+  const auto named = std::find_if(
+      argv + 1, argv + argc, [](const char* word) { return *word != '-'; });
   for (std::size_t i = 0; i < commands().size(); ++i) {
     Command& command = commands()[i];
     CLI::App* sub = app.add_subcommand(command.name, command.help);
     // Of an option given twice the later one counts: scripts add to a line.
     sub->option_defaults()->always_capture_default()->multi_option_policy(
         CLI::MultiOptionPolicy::TakeLast);
-    if (command.name == named) runs[i] = command.setup(*sub);
+    if (named != argv + argc && command.name == *named)
+      runs[i] = command.setup(*sub);
     subcommands.push_back(sub);
   }
   try {

@@ -30,8 +30,12 @@ std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer,
                                      const std::string& prompt) {
   std::vector<std::int64_t> ids;
   if (tokenizer.start_token()) ids.push_back(*tokenizer.start_token());
-  const auto text = tokenizer.encode(prompt);
-  ids.insert(ids.end(), text.begin(), text.end());
+  try {
+    const auto text = tokenizer.encode(prompt);
+    ids.insert(ids.end(), text.begin(), text.end());
+  } catch (const Error& error) {
+    fail_input("--prompt: {}", error.what());
+  }
   if (ids.empty()) ids.push_back(0);
   return ids;
 }

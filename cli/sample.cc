@@ -127,10 +127,12 @@ const RegisterCommand kSample({
       app.add_option("--prompt", options->prompt, "Text to go on from");
       app.add_option("--count", options->count,
                      "Samples to draw; by default 10 items, or one text")
+          ->check(CLI::NonNegativeNumber)
           ->type_name("N");
       app.add_option("--tokens", options->tokens,
                      "Most tokens of a sample; by default an item's longest, "
                      "or 500")
+          ->check(CLI::NonNegativeNumber)
           ->type_name("N");
       app.add_option("--seed", options->seed,
                      "Of the first sample; the next has one more. The same "

@@ -35,6 +35,11 @@ std::string default_folder(const data::DataConfig& data) {
   return (fs::path("runs") / name).string();
 }
 
+std::string folder_of(const std::string& file) {
+  const std::string folder = fs::path(file).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
 // Makes the folder; refuses one that holds a run.
 void prepare_folder(const std::string& folder, bool overwrite) {
   std::error_code error;
@@ -102,9 +107,11 @@ int finish(const Trainer& trainer, TrainEnd end) {
         std::log(static_cast<double>(trainer.model().vocab_size()))));
   note(fmt::format("memory   {} at most for numbers",
                    bytes_text(static_cast<double>(runtime::memory().peak))));
-  note("kept     " + (fs::path(folder) / "best.safetensors").string() + ", " +
-       (fs::path(folder) / "last.safetensors").string() + ", " +
-       (fs::path(folder) / "loss.svg").string());
+  std::string kept;
+  for (const char* name : {"best.safetensors", "last.safetensors", "loss.svg"})
+    if (const fs::path file = fs::path(folder) / name; fs::exists(file))
+      kept += (kept.empty() ? "" : ", ") + file.string();
+  note("kept     " + kept);
   if (end != TrainEnd::finished)
     note(fmt::format("go on    qkv train --resume {}", folder));
   note(fmt::format("sample   qkv sample {}", folder));
@@ -119,12 +126,12 @@ int run(const TrainOptions& options) {
       resumed ? checkpoint_path(options.resume, Prefer::last) : "";
   RunConfig config =
       resumed ? resolve_resume(options, checkpoint) : resolve(options);
-  if (options.dry_run) return print_cost(config, options);
-  RunParts parts = open_run(config, options, resumed);
-  const std::string folder =
-      resumed                ? fs::path(checkpoint).parent_path().string()
-      : !options.out.empty() ? options.out
-                             : default_folder(config.data);
+  if (options.dry_run) return print_cost(config);
+  RunParts parts = open_run(config, resumed);
+  const std::string folder = resumed ? folder_of(checkpoint)
+                             : !options.out.empty()
+                                 ? options.out
+                                 : default_folder(config.data);
   const double max_seconds =
       options.max_time.empty() ? 0
                                : parse_duration(options.max_time, "--max-time");

@@ -11,7 +11,6 @@
 #include "cli/terminal.h"
 #include "cli/toml.h"
 #include "core/check.h"
-#include "qkv/bundle.h"
 
 namespace qkv::cli {
 namespace {
@@ -86,6 +85,32 @@ void apply_file(const nlohmann::json& file, const std::string& path,
   }
 }
 
+// The text under a name; "" where there is none.
+std::string text_in(const nlohmann::json& object, const char* name,
+                    const std::string& where) {
+  const auto it = object.find(name);
+  if (it == object.end()) return "";
+  if (!it->is_string())
+    fail_input("{}: {} must be a text, not {}", where, name, it->dump());
+  return it->get<std::string>();
+}
+
+// The weights of another model, in a model of this configuration.
+std::unique_ptr<LanguageModel> begin_with(const Bundle& origin,
+                                          const ModelConfig& config) {
+  const nn::SkipInit unset;
+  auto model = config.make();
+  std::map<std::string, Tensor> weights;
+  for (const nn::NamedTensor& p : origin.model->parameters())
+    weights[p.name] = p.tensor;
+  try {
+    model->load(weights);
+  } catch (const Error& error) {
+    fail_input("--init-from {}: {}", origin.path, error.what());
+  }
+  return model;
+}
+
 // A run made shorter than its preset's warm-up gets a tenth of it as warm-up.
 void fit_warmup(const TrainOptions& options, RunConfig& config) {
   TrainConfig& train = config.train;
@@ -107,16 +132,19 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
                  "Folder for the run; by default runs/ and the data's name")
       ->group(run)
       ->type_name("DIR");
-  app.add_option("--resume", o.resume,
-                 "Go on with the run in this folder, bit for bit")
-      ->group(run)
-      ->type_name("DIR");
+  CLI::Option* resume =
+      app.add_option("--resume", o.resume,
+                     "Go on with the run in this folder, bit for bit")
+          ->group(run)
+          ->type_name("DIR");
   app.add_option("--init-from", o.init_from,
-                 "Begin with the weights of this run or checkpoint")
+                 "Begin with the weights of this run or checkpoint, in a model "
+                 "of its form")
       ->group(run)
       ->type_name("RUN");
   app.add_option("--stop-at", o.stop_at,
                  "End after this many updates, keeping the schedule of --steps")
+      ->check(CLI::NonNegativeNumber)
       ->group(run)
       ->type_name("N");
   app.add_option("--max-time", o.max_time,
@@ -125,13 +153,15 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
       ->type_name("TIME");
   app.add_option("--sample-every", o.sample_every,
                  "Updates between samples, 0: none")
+      ->check(CLI::NonNegativeNumber)
       ->group(run)
       ->type_name("N");
   app.add_flag("--dry-run", o.dry_run,
                "Say what the run would cost, and train nothing")
       ->group(run);
   app.add_flag("--overwrite", o.overwrite, "Replace the run in --out")
-      ->group(run);
+      ->group(run)
+      ->excludes(resume);
   app.add_flag("--quiet", o.quiet, "No progress")->group(run);
   app.add_option("--threads", o.threads,
                  "Threads to compute with, 0: all that this process may use")
@@ -189,20 +219,26 @@ RunConfig resolve(const TrainOptions& options) {
   options.data_fields.apply([&](FieldVisitor& v) { visit_fields(v, data); });
   check_data_choice(data);
 
-  const std::string name =
-      !options.preset.empty() ? options.preset
-      : file.contains("preset") && file["preset"].is_string()
-          ? file["preset"].get<std::string>()
-          : default_preset(data);
+  std::string name = options.preset;
+  if (name.empty()) name = text_in(file, "preset", options.config_file);
+  if (name.empty()) name = default_preset(data);
   config.model = apply_preset(preset(name), config.train);
+  if (!options.init_from.empty()) {
+    config.origin = std::make_unique<Bundle>(load_bundle(options.init_from));
+    config.model = config.origin->model->config().clone();
+  }
+  const auto model = file.value("model", nlohmann::json::object());
   std::string kind = options.model;
-  if (kind.empty() && file.contains("model") && file["model"].is_object())
-    kind = file["model"].value("kind", "");
+  if (kind.empty())
+    kind = text_in(model, "kind", options.config_file + ": [model]");
   if (!kind.empty() && kind != config.model->kind())
     config.model = model_config(kind);
   apply_file(file, options.config_file, config);
   apply_options(options, config);
   fit_warmup(options, config);
+  config.fixed_block_size = config.origin ||
+                            options.model_fields.given("block_size") ||
+                            model.contains("block_size");
   return config;
 }
 
@@ -231,11 +267,11 @@ RunConfig resolve_resume(const TrainOptions& options,
       [&](FieldVisitor& v) { visit_fields(v, config.train); },
       checkpoint + ": train");
   apply_options(options, config);
+  config.fixed_block_size = true;
   return config;
 }
 
-RunParts open_run(RunConfig& config, const TrainOptions& options,
-                  bool skip_init) {
+RunParts open_run(RunConfig& config, bool skip_init) {
   RunParts parts;
   validate(config.train);
   const auto seed = static_cast<std::uint64_t>(config.train.seed);
@@ -246,11 +282,8 @@ RunParts open_run(RunConfig& config, const TrainOptions& options,
   block_size = fields.value("block_size", std::int64_t{64});
   vocab_size = fields.value("vocab_size", std::int64_t{0});
 
-  std::unique_ptr<Bundle> origin;
-  if (!options.init_from.empty())
-    origin = std::make_unique<Bundle>(load_bundle(options.init_from));
   data::OpenOptions open{.block_size = block_size};
-  if (origin) open.tokenizer = origin->tokenizer;
+  if (config.origin) open.tokenizer = config.origin->tokenizer;
   try {
     parts.dataset = data::open(config.data, open, nn::default_rng());
   } catch (const data::WordListMissing& missing) {
@@ -260,20 +293,23 @@ RunParts open_run(RunConfig& config, const TrainOptions& options,
     parts.dataset = data::open(config.data, open, nn::default_rng());
   }
 
-  if (origin) {
-    // The weights decide the model's form.
-    config.model = origin->model->config().clone();
-    parts.model = std::move(origin->model);
+  const std::int64_t tokens = parts.dataset->tokenizer().vocab_size();
+  if (vocab_size != 0 && vocab_size < tokens)
+    fail_input("vocab_size {} is less than the {} tokens of the data",
+               vocab_size, tokens);
+  config.model->set_vocab_size(std::max(vocab_size, tokens));
+  // Items and tasks bring their own context; a longer one is allowed.
+  const std::int64_t own = parts.dataset->block_size();
+  if (!config.fixed_block_size)
+    config.model->set_block_size(own);
+  else if (own > block_size)
+    fail_input(
+        "block_size {} is less than the {} tokens that the longest item needs",
+        block_size, own);
+  if (config.origin) {
+    parts.model = begin_with(*config.origin, *config.model);
+    config.origin.reset();  // no second copy of the weights while training
   } else {
-    const std::int64_t tokens = parts.dataset->tokenizer().vocab_size();
-    if (vocab_size != 0 && vocab_size < tokens)
-      fail_input("vocab_size {} is less than the {} tokens of the data",
-                 vocab_size, tokens);
-    config.model->set_vocab_size(std::max(vocab_size, tokens));
-    // Items and tasks bring their own context; a longer one is allowed.
-    const std::int64_t own = parts.dataset->block_size();
-    if (own > block_size || !options.model_fields.given("block_size"))
-      config.model->set_block_size(own);
     std::unique_ptr<nn::SkipInit> skip;
     if (skip_init) skip = std::make_unique<nn::SkipInit>();
     parts.model = config.model->make();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/config_options.h"
+#include "qkv/bundle.h"
 #include "qkv/data.h"
 #include "qkv/model.h"
 #include "qkv/train.h"
@@ -17,6 +18,9 @@ struct RunConfig {
   data::DataConfig data;
   std::unique_ptr<ModelConfig> model;
   TrainConfig train;
+  bool fixed_block_size = false;  // else the data decides it where it can
+  std::unique_ptr<Bundle>
+      origin;  // of --init-from: whose weights to begin with
   std::vector<std::string> notes;  // what was decided unasked, for people
 };
 
@@ -32,8 +36,8 @@ struct TrainOptions {
 // Adds every option of `qkv train`.
 void add_train_options(CLI::App& app, TrainOptions& options);
 
-// Preset, then --config, then options, each over the one before. Notes on
-// stderr when the default data is missing and a task takes its place.
+// Preset (or the model of --init-from), then --config, then options, each over
+// the one before.
 RunConfig resolve(const TrainOptions& options);
 
 // The configuration of a checkpoint, with the options over it.
@@ -47,9 +51,9 @@ struct RunParts {
   std::string data_info;  // JSON, for the checkpoint
 };
 // Opens the data, fits the model's sizes to it, makes the model. All draws are
-// from one generator under the run's seed: split, weights, order.
-RunParts open_run(RunConfig& config, const TrainOptions& options,
-                  bool skip_init);
+// from one generator under the run's seed: split, weights, order. Where the
+// default data is missing a task takes its place, and config.notes says so.
+RunParts open_run(RunConfig& config, bool skip_init);
 
 std::string config_toml(const RunConfig& config);
 

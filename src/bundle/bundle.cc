@@ -19,7 +19,8 @@ Bundle load_bundle(const std::string& path) {
     fail_input("{}: {}", bundle.path, error.what());
   }
   bundle.tokenizer = std::move(checkpoint.tokenizer);
-  if (bundle.tokenizer->vocab_size() != bundle.model->vocab_size())
+  // A model may have room for more tokens than its text had.
+  if (bundle.tokenizer->vocab_size() > bundle.model->vocab_size())
     fail_input("{}: the tokenizer has {} tokens, the model {}", bundle.path,
                bundle.tokenizer->vocab_size(), bundle.model->vocab_size());
   const auto state = checkpoint.info.value("state", nlohmann::json::object());

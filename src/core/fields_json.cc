@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "core/text.h"
 
 namespace qkv {
 namespace {
@@ -154,7 +155,10 @@ class FromText final : public FieldVisitor {
       wrong("true or false");
   }
   void visit(std::string&, const Field& f) override {
-    if (f.name == name_) result = text_;
+    if (f.name != name_) return;
+    if (invalid_utf8(text_) != text_.npos)
+      fail_input("{} must be UTF-8, not {}", what_, quote(text_));
+    result = text_;
   }
   void visit_choice(int&, std::span<const std::string_view> choices,
                     const Field& f) override {

@@ -54,12 +54,21 @@ TEST_F(BadInput, OptionsAndSubcommands) {
   expect_refused(train({"--task", "sort", "--max-time", "soon"}), 2,
                  {"--max-time", "soon"});
   expect_refused(train({"--task", "sorting"}), 2, {"sorting", "sort"});
+  expect_refused(train({"--task", "sort", "--stop-at", "-5"}), 2,
+                 {"--stop-at", "-5"});
+  expect_refused(train({"--task", "sort", "--sample-every", "-5"}), 2,
+                 {"--sample-every", "-5"});
+  expect_refused(train({"--text", "a\xFF.txt"}), 2, {"--text", "UTF-8"});
+  expect_refused(train({"--overwrite", "--resume", "x"}), 2,
+                 {"--overwrite", "--resume"});
   nothing_trained();
 }
 
 TEST_F(BadInput, ModelsThatCannotBe) {
   expect_refused(train({"--task", "sort", "--n-head", "5", "--n-embd", "48"}),
                  2, {"n_head", "5", "48"});
+  expect_refused(train({"--task", "sort", "--block-size", "4"}), 2,
+                 {"block_size", "4", "14"});
   expect_refused(train({"--task", "sort", "--warmup-steps", "50"}), 2,
                  {"warmup_steps", "50", "3"});
   nothing_trained();
@@ -140,7 +149,11 @@ TEST_F(BadInput, SamplingAndPrompts) {
                  {"--top-k", "-1"});
   expect_refused(run_qkv({"sample", run, "--top-p", "0"}), 2, {"--top-p", "0"});
   expect_refused(run_qkv({"sample", run, "--prompt", "12\u00e9"}), 2,
-                 {"U+00E9"});
+                 {"--prompt", "U+00E9"});
+  expect_refused(run_qkv({"sample", run, "--count", "-3"}), 2,
+                 {"--count", "-3"});
+  expect_refused(run_qkv({"sample", run, "--tokens", "-3"}), 2,
+                 {"--tokens", "-3"});
   expect_refused(run_qkv({"attend", run, "--prompt", "12", "--layer", "7"}), 2,
                  {"layer 7"});
   expect_refused(run_qkv({"attend", run, "--prompt", "12", "--head", "7"}), 2,
@@ -150,6 +163,16 @@ TEST_F(BadInput, SamplingAndPrompts) {
   expect_refused(
       run_qkv({"attend", run, "--prompt", "12", "--stage", "cooked"}), 2,
       {"cooked"});
+  // What would be left undone is refused.
+  const auto attend = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"attend", run, "--prompt", "12"});
+    return run_qkv(more);
+  };
+  expect_refused(attend({"--json", "-o", "x.svg"}), 2, {"--json", "--output"});
+  expect_refused(attend({"--steps", "-o", "x.svg"}), 2,
+                 {"--steps", "--output"});
+  expect_refused(attend({"--steps", "--stage", "raw"}), 2,
+                 {"--steps", "--stage"});
 }
 
 TEST_F(BadInput, AFullDisk) {
@@ -199,6 +222,10 @@ TEST_F(BadInput, ConfigurationFiles) {
   expect_refused(config("[training]\nlr = 1\n"), 2, {"c.toml", "training"});
   expect_refused(config("[train\n"), 2, {"c.toml", "line 1"});
   expect_refused(config("[train]\nsteps = 1.5\n"), 2, {"c.toml", "steps"});
+  expect_refused(config("preset = 5\n"), 2, {"c.toml", "preset", "5"});
+  expect_refused(config("[model]\nkind = 5\n"), 2, {"c.toml", "kind", "5"});
+  expect_refused(config("[data]\ntask = \"sort\"\n[model]\nblock_size = 4\n"),
+                 2, {"block_size", "4", "14"});
 }
 
 }  // namespace

@@ -38,6 +38,10 @@ TEST(Options, NoArgumentsShowHelp) {
   EXPECT_NE(ran.out.find("train"), std::string::npos);
 }
 
+TEST(Options, ASubcommandBehindDashesIsFoundAsWell) {
+  EXPECT_EQ(run_qkv({"--", "info"}).code, 0);
+}
+
 TEST(Options, InfoTellsTheMachine) {
   const Ran ran = run_qkv({"info", "--json"});
   EXPECT_EQ(ran.code, 0) << ran.err;

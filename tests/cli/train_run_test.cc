@@ -132,6 +132,60 @@ TEST(TrainRun, InitFromBeginsWithTheWeightsOfARun) {
   EXPECT_TRUE(same_bits(a.read(name), b.read(name)));
 }
 
+TEST(TrainRun, InitFromKeepsTheFormAndTakesOtherOptions) {
+  TempFolder folder;
+  ASSERT_EQ(run_qkv(tiny(folder / "a", {"--block-size", "20"})).code, 0);
+  const Ran ran =
+      run_qkv({"train", "--task", "sort", "--init-from", folder / "a",
+               "--dropout", "0.3", "--steps", "1", "--out", folder / "b"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran info = run_qkv({"info", folder / "b", "--json"});
+  const auto config = nlohmann::json::parse(info.out)["config"];
+  EXPECT_EQ(config["n_layer"], 2);
+  EXPECT_EQ(config["block_size"], 20);
+  EXPECT_EQ(config["resid_dropout"], 0.3);
+  const Ran other =
+      run_qkv({"train", "--task", "sort", "--init-from", folder / "a",
+               "--n-layer", "3", "--out", folder / "c"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("--init-from"), std::string::npos) << other.err;
+  EXPECT_FALSE(std::filesystem::exists(folder / "c"));
+}
+
+// Room for more tokens than the data has, and a longer context.
+TEST(TrainRun, AModelLargerThanItsDataGoesOnAndIsUsed) {
+  TempFolder folder;
+  ASSERT_EQ(run_qkv(tiny(folder / "run", {"--vocab-size", "50", "--block-size",
+                                          "20", "--stop-at", "2"}))
+                .code,
+            0);
+  const Ran ran = run_qkv({"train", "--resume", folder / "run"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  for (const char* command : {"eval", "sample"}) {
+    const Ran used = run_qkv({command, folder / "run"});
+    EXPECT_EQ(used.code, 0) << used.err;
+  }
+}
+
+TEST(TrainRun, ResumeOfAFileInThisFolderSavesThere) {
+  TempFolder folder;
+  ASSERT_EQ(run_qkv(tiny(folder / "run", {"--stop-at", "2"})).code, 0);
+  const std::string before = read_bytes(folder / "run/last.safetensors");
+  const Ran ran = run_qkv({"train", "--resume", "last.safetensors"},
+                          {.folder = folder / "run"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(read_bytes(folder / "run/last.safetensors"), before);
+}
+
+TEST(TrainRun, EvalMeasuresATextShorterThanTheContext) {
+  TempFolder folder;
+  ASSERT_EQ(run_qkv(tiny(folder / "run")).code, 0);
+  const Ran ran = run_qkv({"eval", folder / "run", "--json", "--text",
+                           write_bytes(folder / "short.txt", "210=012")});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(nlohmann::json::parse(ran.out)["tokens"], 6);
+}
+
 TEST(TrainRun, TheSameSeedGivesTheSameText) {
   TempFolder folder;
   ASSERT_EQ(run_qkv(tiny(folder / "run")).code, 0);
