@@ -128,11 +128,13 @@ const RegisterCommand kSample({
       app.add_option("--count", options->count,
                      "Samples to draw; by default 10 items, or one text")
           ->check(CLI::NonNegativeNumber)
+          ->default_str("")
           ->type_name("N");
       app.add_option("--tokens", options->tokens,
                      "Most tokens of a sample; by default an item's longest, "
                      "or 500")
           ->check(CLI::NonNegativeNumber)
+          ->default_str("")
           ->type_name("N");
       app.add_option("--seed", options->seed,
                      "Of the first sample; the next has one more. The same "

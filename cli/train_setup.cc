@@ -145,6 +145,7 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
   app.add_option("--stop-at", o.stop_at,
                  "End after this many updates, keeping the schedule of --steps")
       ->check(CLI::NonNegativeNumber)
+      ->default_str("")
       ->group(run)
       ->type_name("N");
   app.add_option("--max-time", o.max_time,
