@@ -82,11 +82,10 @@ void banner(const Trainer& trainer, const RunConfig& config) {
 
   // The token tables against everything else.
   std::int64_t tables = 0;
-  for (const auto& p : model.parameters())
+  for (const auto& p :  // a tied table once
+       optim::parameters_of(model.parameters(), optim::DecayRule::all))
     if (p.tensor.rank() == 2 && p.tensor.dim(0) == model.vocab_size())
       tables += p.tensor.numel();
-  if (tables > parameters)  // a tied table is listed twice
-    tables /= 2;
   if (2 * tables > parameters && parameters > 100000)
     note(fmt::format(
         "warning  {:.0f} % of the parameters are tables of the {} "
