@@ -7,27 +7,39 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "core/check.h"
 #include "qkv/generate.h"
 
 namespace qkv::cli {
 
-std::vector<std::string> draw_samples(LanguageModel& model,
-                                      const Tokenizer& tokenizer, int count,
-                                      std::int64_t tokens, std::uint64_t seed) {
-  std::vector<std::string> samples;
-  for (int i = 0; i < count; ++i) {
-    generate::Request request;
-    request.prompt = {tokenizer.start_token().value_or(0)};
-    request.max_tokens = tokens;
-    if (tokenizer.stop_token()) request.stop = {*tokenizer.stop_token()};
-    request.options.seed = seed + static_cast<std::uint64_t>(i);
-    request.vocab_size = tokenizer.vocab_size();
-    samples.push_back(tokenizer.decode(generate::generate(model, request)));
-  }
-  return samples;
+namespace {
+
+// What the model makes of the i-th prompt of the data: the whole item or so
+// many tokens of text, with what the data says of it. Same model, same text.
+std::string draw_sample(LanguageModel& model, const data::Dataset& dataset,
+                        std::int64_t i, std::int64_t tokens) {
+  const Tokenizer& tokenizer = dataset.tokenizer();
+  generate::Request request;
+  request.prompt = prompt_ids(tokenizer, dataset.prompt(i));
+  request.max_tokens = tokens;
+  // An item is never longer than the context and the token after it.
+  if (tokenizer.stop_token())
+    request.max_tokens = model.block_size() + 1 -
+                         static_cast<std::int64_t>(request.prompt.size());
+  if (tokenizer.stop_token()) request.stop = {*tokenizer.stop_token()};
+  request.options.seed = static_cast<std::uint64_t>(i);
+  request.vocab_size = tokenizer.vocab_size();
+  std::vector<std::int64_t> all = request.prompt;
+  const auto generated = generate::generate(model, request);
+  all.insert(all.end(), generated.begin(), generated.end());
+  const std::string text = tokenizer.decode(all);
+  const std::string verdict = dataset.judge(text);
+  return verdict.empty() ? text : fmt::format("{} ({})", text, verdict);
 }
+
+}  // namespace
 
 SampleObserver::SampleObserver(std::int64_t every, RunLog& log,
                                std::function<void()> before_print)
@@ -37,14 +49,12 @@ void SampleObserver::on_start(const Trainer& trainer) { trainer_ = &trainer; }
 
 void SampleObserver::on_step(const TrainStep& event) {
   if (every_ <= 0 || event.step % every_ != 0) return;
-  const Tokenizer& tokenizer = trainer_->dataset().tokenizer();
-  const bool items = tokenizer.stop_token().has_value();
-  const auto samples =
-      draw_samples(trainer_->model(), tokenizer, items ? 5 : 1,
-                   items ? trainer_->model().block_size() : 120, 1);
+  const data::Dataset& dataset = trainer_->dataset();
+  const bool items = dataset.tokenizer().stop_token().has_value();
   std::string text;
-  for (const std::string& sample : samples)
-    text += (text.empty() ? "" : items ? ", " : "\n") + sample;
+  for (std::int64_t i = 0; i < (items ? 5 : 1); ++i)
+    text +=
+        (i > 0 ? ", " : "") + draw_sample(trainer_->model(), dataset, i, 120);
   before_print_();
   note(fmt::format("step {}: {}{}", event.step, items ? "" : "\n", text));
   log_.sample(event.step, text);

@@ -5,16 +5,9 @@
 #include <string>
 
 #include "cli/run_log.h"
-#include "qkv/data.h"
 #include "qkv/train.h"
 
 namespace qkv::cli {
-
-// What a model makes up when asked for a few samples: one line each for
-// data with items, a paragraph for running text. Same seed, same samples.
-std::vector<std::string> draw_samples(LanguageModel& model,
-                                      const Tokenizer& tokenizer, int count,
-                                      std::int64_t tokens, std::uint64_t seed);
 
 class SampleObserver : public TrainObserver {
  public:
