@@ -24,6 +24,9 @@ struct Options {
   bool steps = false, json = false;
 };
 
+// Of layers or of heads in a layer: more than any model has.
+constexpr std::int64_t kMostHeads = 1 << 30;
+
 inspect::Stage stage_of(const std::string& name) {
   const auto& names = EnumNames<inspect::Stage>::names;
   for (std::size_t i = 0; i < std::size(names); ++i)
@@ -105,6 +108,10 @@ std::string extension_of(const std::string& path) {
 
 int run(const Options& options) {
   use_threads(options.threads);
+  if (options.steps + options.json + !options.output.empty() > 1)
+    fail_input(
+        "--steps, --json and --output exclude each other: choose one, or "
+        "give FILE.json to --output");
   const inspect::Stage stage = stage_of(options.stage);
   const std::string kind = extension_of(options.output);
   if (!options.output.empty() && kind != "svg" && kind != "json" &&
@@ -168,9 +175,11 @@ const RegisterCommand kAttend({
       app.add_option("--prompt", options->prompt, "The text")->required();
       app.add_option("--layer", options->layer,
                      "One layer, counted from 0; -1: all")
+          ->check(whole_number(-1, kMostHeads))
           ->type_name("N");
       app.add_option("--head", options->head,
                      "One head, counted from 0; -1: all")
+          ->check(whole_number(-1, kMostHeads))
           ->type_name("N");
       CLI::Option* stage = app.add_option(
           "--stage", options->stage,

@@ -23,6 +23,8 @@ struct Options {
 
 int run(const Options& options) {
   use_threads(options.threads);
+  if (options.split != "train" && options.split != "validation")
+    fail_input("--split must be train or validation, not '{}'", options.split);
   const Bundle bundle = load_bundle(options.run);
   std::string why;
   std::unique_ptr<data::Dataset> dataset;
@@ -37,11 +39,7 @@ int run(const Options& options) {
           "the data of {} cannot be read: {}; --text FILE measures on "
           "another text",
           options.run, why);
-    if (options.split == "train")
-      split = data::Split::train;
-    else if (options.split != "validation")
-      fail_input("--split must be train or validation, not '{}'",
-                 options.split);
+    if (options.split == "train") split = data::Split::train;
   }
   if (dataset->examples(split) == 0)
     fail_input("{}: its data has no {} split", options.run, options.split);
@@ -108,13 +106,15 @@ const RegisterCommand kEval({
     [](CLI::App& app) {
       auto options = std::make_shared<Options>();
       add_run(app, options->run);
-      app.add_option("--split", options->split,
-                     "Of the data it was trained on: train or validation");
+      CLI::Option* split =
+          app.add_option("--split", options->split,
+                         "Of the data it was trained on: train or validation");
       app.add_option("--text", options->text,
                      "Measure on this text file instead")
+          ->excludes(split)
           ->type_name("FILE");
       app.add_option("--batch-size", options->batch_size, "Sequences at once")
-          ->check(CLI::Range(1, 1 << 20))
+          ->check(whole_number(1, 1 << 20))
           ->type_name("N");
       add_threads(app, options->threads);
       app.add_flag("--json", options->json, "One JSON object");

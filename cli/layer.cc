@@ -222,7 +222,7 @@ const RegisterCommand kLayer({
           ->required();
       app.add_option("--heads", options->heads,
                      "Heads; not needed for SelfAttention")
-          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+          ->check(whole_number(1, std::int64_t{1} << 40))
           ->type_name("H")
           ->default_str("");
       app.add_option("--mask", options->mask,

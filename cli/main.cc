@@ -1,6 +1,8 @@
 // qkv: finds the subcommand, runs it, and turns errors into one line and an
 // exit code.
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -11,10 +13,12 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <sstream>
 #include <system_error>
 
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "core/check.h"
 #include "core/fields_json.h"
 #include "qkv/error.h"
 #include "qkv/runtime.h"
@@ -46,6 +50,28 @@ int exit_code(ErrorKind kind) {
   return kInternal;
 }
 
+// One line on stderr, whatever bytes a file name or an argument brings.
+void complain(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    line += control ? fmt::format("\\x{:02x}", c) : std::string(1, c);
+  }
+  note(line);
+}
+
+// Refuses --option '' and an empty argument: most come from a variable of a
+// script that was never set, and would silently mean the default.
+void refuse_empty(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_name() == "--prompt") continue;
+    for (const std::string& value : option->results())
+      if (value.empty())
+        fail_input("{} is empty: give it a value, or leave it out",
+                   option->get_name());
+  }
+}
+
 // What the user wrote that CLI11 did not know, with the nearest name.
 std::string suggestion(const CLI::App& app, const std::string& written) {
   std::vector<std::string> names;
@@ -75,15 +101,26 @@ int usage_error(const CLI::App& top, const CLI::ParseError& error) {
     text += suggestion(*app, first);
   }
   const std::string name = app == &top ? "qkv" : "qkv " + app->get_name();
-  note(fmt::format("{}: {}; see {} --help", name, text, name));
+  complain(fmt::format("{}: {}; see {} --help", name, text, name));
   return kBadInput;
 }
 
 // A reader that has seen enough (qkv … | head) is no failure.
 int output_failed(int error) {
   if (error == EPIPE) return kDone;
-  note(fmt::format("qkv: standard output: {}", std::strerror(error)));
+  complain(fmt::format("qkv: standard output: {}", std::strerror(error)));
   return kWriteFailed;
+}
+
+// Where 0, 1 or 2 is closed the next file to be opened would take its number,
+// and a message would end up in a checkpoint. Opened for reading, writing to it
+// still fails.
+void hold_standard_files() {
+  int file;
+  do {
+    file = open("/dev/null", O_RDONLY);
+  } while (file >= 0 && file <= STDERR_FILENO);
+  if (file >= 0) close(file);
 }
 
 int run(int argc, char** argv) {
@@ -112,12 +149,18 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
-    return app.exit(help) == 0 ? kDone : kInternal;
+    std::ostringstream text;
+    app.exit(help, text, text);
+    fmt::print("{}", text.str());
+    return kDone;
   } catch (const CLI::ParseError& error) {
     return usage_error(app, error);
   }
   for (std::size_t i = 0; i < subcommands.size(); ++i)
-    if (subcommands[i]->parsed()) return runs[i]();
+    if (subcommands[i]->parsed()) {
+      refuse_empty(*subcommands[i]);
+      return runs[i]();
+    }
   fmt::print("{}", app.help());
   return kDone;
 }
@@ -127,6 +170,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace qkv;
+  cli::hold_standard_files();
   if (const std::string missing = runtime::missing_cpu_features();
       !missing.empty()) {
     cli::note(fmt::format("qkv: this processor lacks {}", missing));
@@ -135,19 +179,21 @@ int main(int argc, char** argv) {
   // A reader that goes away (qkv … | head) ends output quietly, with an error
   // from write instead of a signal.
   std::signal(SIGPIPE, SIG_IGN);
+  // So does the file size limit (ulimit -f).
+  std::signal(SIGXFSZ, SIG_IGN);
   int code;
   try {
     code = cli::run(argc, argv);
   } catch (const Error& error) {
-    cli::note(fmt::format("qkv: {}", error.what()));
+    cli::complain(fmt::format("qkv: {}", error.what()));
     code = cli::exit_code(error.kind());
   } catch (const std::bad_alloc&) {
-    cli::note("qkv: out of memory; use a smaller model or batch");
+    cli::complain("qkv: out of memory; use a smaller model or batch");
     code = cli::kBadInput;
   } catch (const std::system_error& error) {  // fmt, writing to stdout
     code = cli::output_failed(error.code().value());
   } catch (const std::exception& error) {
-    cli::note(fmt::format("qkv: internal error: {}", error.what()));
+    cli::complain(fmt::format("qkv: internal error: {}", error.what()));
     code = cli::kInternal;
   }
   if (std::fflush(stdout) != 0 && code == cli::kDone)

@@ -1,5 +1,9 @@
 #include "cli/run_options.h"
 
+#include <fmt/core.h>
+
+#include <charconv>
+
 #include "core/check.h"
 #include "core/fields_json.h"
 #include "core/json.h"
@@ -15,14 +19,31 @@ CLI::Option* add_run(CLI::App& app, std::string& path) {
       ->type_name("");
 }
 
-void add_threads(CLI::App& app, int& threads) {
-  app.add_option("--threads", threads,
-                 "Threads to compute with, 0: all that this process may use")
+CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+  return CLI::Validator(
+      [least, most](std::string& text) -> std::string {
+        std::int64_t value = 0;
+        const char* end = text.data() + text.size();
+        const auto read = std::from_chars(text.data(), end, value);
+        // Written twice the same way: "-0" and "007" are not.
+        if (read.ec == std::errc() && read.ptr == end && value >= least &&
+            value <= most && std::to_string(value) == text)
+          return "";
+        return fmt::format("must be a whole number from {} to {}, not '{}'",
+                           least, most, text);
+      },
+      "");
+}
+
+CLI::Option* add_threads(CLI::App& app, int& threads) {
+  return app
+      .add_option("--threads", threads,
+                  "Threads to compute with, 0: all that this process may use")
+      ->check(whole_number(0, 1024))
       ->type_name("N");
 }
 
 void use_threads(int threads) {
-  if (threads < 0) fail_input("--threads must be at least 0, not {}", threads);
   if (threads > 0) runtime::set_threads(threads);
 }
 

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <CLI/Validators.hpp>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,8 +17,14 @@ namespace qkv::cli {
 
 // The RUN argument: a run's folder or a checkpoint.
 CLI::Option* add_run(CLI::App& app, std::string& path);
+// A check for an option that takes a whole number: CLI11 alone takes '0x10' and
+// '010', and cuts what does not fit down to what does.
+CLI::Validator whole_number(std::int64_t least, std::int64_t most);
+inline constexpr std::int64_t kAnyCount =
+    std::numeric_limits<std::int64_t>::max();
+
 // --threads; apply after parsing.
-void add_threads(CLI::App& app, int& threads);
+CLI::Option* add_threads(CLI::App& app, int& threads);
 void use_threads(int threads);
 
 // A prompt as ids: the start token, if the data has one, then the text. A run

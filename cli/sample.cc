@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <cerrno>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -127,18 +128,20 @@ const RegisterCommand kSample({
       app.add_option("--prompt", options->prompt, "Text to go on from");
       app.add_option("--count", options->count,
                      "Samples to draw; by default 10 items, or one text")
-          ->check(CLI::NonNegativeNumber)
+          ->check(whole_number(0, kAnyCount))
           ->default_str("")
           ->type_name("N");
       app.add_option("--tokens", options->tokens,
                      "Most tokens of a sample; by default an item's longest, "
                      "or 500")
-          ->check(CLI::NonNegativeNumber)
+          ->check(whole_number(0, kAnyCount))
           ->default_str("")
           ->type_name("N");
       app.add_option("--seed", options->seed,
                      "Of the first sample; the next has one more. The same "
                      "seed gives the same text")
+          ->check(
+              whole_number(std::numeric_limits<std::int64_t>::min(), kAnyCount))
           ->type_name("N");
       options->sampling.add(app, "Sampling", [](FieldVisitor& visitor) {
         generate::SampleOptions defaults;

@@ -146,6 +146,7 @@ int run(const TrainOptions& options) {
   else
     io::write_file(in_folder("config.toml"), config_toml(config));
 
+  catch_signals();
   banner(trainer, config);
 
   RunLog log(in_folder("log.jsonl"));
@@ -157,7 +158,6 @@ int run(const TrainOptions& options) {
   trainer.add(samples);
   trainer.add(loss_plot);
 
-  catch_signals();
   const TrainEnd end =
       trainer.run({.stop_at = options.stop_at,
                    .max_seconds = max_seconds,

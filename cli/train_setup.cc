@@ -147,6 +147,8 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
       ->check(CLI::NonNegativeNumber)
       ->default_str("")
       ->group(run)
+      ->check(whole_number(0, kAnyCount))
+      ->default_str("")
       ->type_name("N");
   app.add_option("--max-time", o.max_time,
                  "End after this much training: 90s, 15m, 2h")
@@ -156,6 +158,7 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
                  "Updates between samples, 0: none")
       ->check(CLI::NonNegativeNumber)
       ->group(run)
+      ->check(whole_number(0, kAnyCount))
       ->type_name("N");
   app.add_flag("--dry-run", o.dry_run,
                "Say what the run would cost, and train nothing")
@@ -164,10 +167,7 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
       ->group(run)
       ->excludes(resume);
   app.add_flag("--quiet", o.quiet, "No progress")->group(run);
-  app.add_option("--threads", o.threads,
-                 "Threads to compute with, 0: all that this process may use")
-      ->group(run)
-      ->type_name("N");
+  add_threads(app, o.threads)->group(run);
 
   std::string names;
   for (const Preset& p : presets())

@@ -141,7 +141,9 @@ class QKV_API TrainObserver {
 struct TrainLimits {
   std::int64_t stop_at = -1;  // ends after this many updates; -1: at steps
   double max_seconds = 0;     // of training in this process; 0: no limit
-  std::function<bool()> interrupted;  // asked after every update
+  // Asked after every update and during evaluations, which it ends; once true
+  // it stays so.
+  std::function<bool()> interrupted;
 };
 
 class QKV_API Trainer {
@@ -200,6 +202,7 @@ class QKV_API Trainer {
   std::int64_t done_ = 0, tokens_seen_ = 0, best_step_ = -1;
   double best_ = 0, elapsed_ = 0;
   data::Batch batch_;
+  std::function<bool()> interrupted_;  // of the run that goes on; may be empty
 };
 
 struct SplitLoss {
@@ -208,10 +211,12 @@ struct SplitLoss {
   std::int64_t bytes = 0;   // of text that they stand for
 };
 // The loss over a split: all its examples, or `batches` batches spread evenly
-// over it.
+// over it. Ends early, with the loss so far, when `stop`, asked before each
+// batch, says so.
 QKV_API SplitLoss measure_loss(LanguageModel& model,
                                const data::Dataset& dataset, data::Split split,
-                               std::int64_t batch_size, std::int64_t batches);
+                               std::int64_t batch_size, std::int64_t batches,
+                               const std::function<bool()>& stop = {});
 
 // What counting pairs of neighbours in the training split, plus one each, gives
 // as mean loss on a split: the least that a model should beat.

@@ -38,14 +38,15 @@ std::int64_t bytes_of(const Tokenizer& tokenizer, const Tensor& targets) {
 
 SplitLoss measure_loss(LanguageModel& model, const data::Dataset& dataset,
                        data::Split split, std::int64_t batch_size,
-                       std::int64_t batches) {
+                       std::int64_t batches,
+                       const std::function<bool()>& stop) {
   NoGrad no_grad;
   const std::int64_t examples = dataset.examples(split);
   const std::int64_t all = (examples + batch_size - 1) / batch_size;
   const std::int64_t count = batches > 0 ? std::min(batches, all) : all;
   SplitLoss result;
   double sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (std::int64_t i = 0; i < count && !(stop && stop()); ++i) {
     // Spread evenly: batch number i·all/count of the split's batches in order.
     const std::int64_t first = i * all / count * batch_size;
     const data::Batch batch = dataset.evaluation(

@@ -159,7 +159,7 @@ void Trainer::check_weights_finite() const {
 
 double Trainer::split_loss(data::Split split) {
   return measure_loss(*model_, *dataset_, split, config_.batch_size,
-                      config_.eval_batches)
+                      config_.eval_batches, interrupted_)
       .mean;
 }
 
@@ -170,6 +170,8 @@ TrainEvaluation Trainer::evaluate() {
   event.step = done_;
   event.train_loss = split_loss(data::Split::train);
   event.validation_loss = split_loss(data::Split::validation);
+  // What was measured is a part of the split: it says nothing.
+  if (interrupted_ && interrupted_()) return event;
   const bool measured = dataset_->examples(data::Split::validation) > 0;
   if (!std::isfinite(event.train_loss) ||
       (measured && !std::isfinite(event.validation_loss))) {
@@ -280,6 +282,8 @@ void Trainer::resume(const std::string& path) {
 }
 
 TrainEnd Trainer::run(const TrainLimits& limits) {
+  interrupted_ = limits.interrupted;
+  const auto interrupted = [&] { return interrupted_ && interrupted_(); };
   for (TrainObserver* observer : observers_) observer->on_start(*this);
   const std::int64_t end = limits.stop_at >= 0
                                ? std::min(limits.stop_at, config_.steps)
@@ -291,13 +295,10 @@ TrainEnd Trainer::run(const TrainLimits& limits) {
   }
   std::int64_t evaluated = done_ == 0 ? 0 : -1, saved = evaluated;
   TrainEnd reason = TrainEnd::finished;
-  while (done_ < end) {
+  while (done_ < end && !interrupted()) {
     const TrainStep event = step();
     for (TrainObserver* observer : observers_) observer->on_step(event);
-    if (limits.interrupted && limits.interrupted()) {
-      reason = TrainEnd::interrupted;
-      break;
-    }
+    if (interrupted()) break;
     if (limits.max_seconds > 0 && elapsed_ - begun >= limits.max_seconds) {
       reason = TrainEnd::out_of_time;
       break;
@@ -316,7 +317,8 @@ TrainEnd Trainer::run(const TrainLimits& limits) {
   }
   if (reason == TrainEnd::finished && done_ < config_.steps)
     reason = TrainEnd::stopped;
-  if (reason != TrainEnd::interrupted && evaluated != done_) evaluate();
+  if (evaluated != done_ && !interrupted()) evaluate();
+  if (interrupted()) reason = TrainEnd::interrupted;
   if (saved != done_ || reason != TrainEnd::interrupted) save_last();
   for (TrainObserver* observer : observers_) observer->on_end(*this, reason);
   return reason;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "tests/support/files.h"
 #include "tests/support/program.h"
@@ -62,6 +63,67 @@ TEST_F(BadInput, OptionsAndSubcommands) {
   expect_refused(train({"--overwrite", "--resume", "x"}), 2,
                  {"--overwrite", "--resume"});
   nothing_trained();
+}
+
+TEST_F(BadInput, WholeNumbersAreWrittenInFull) {
+  for (const char* value : {"", "0x10", "010", " 3", "3.0", "1e3", "three",
+                            "99999999999999999999"}) {
+    for (const char* option : {"--stop-at", "--sample-every", "--threads"})
+      expect_refused(train({"--task", "sort", option, value}), 2,
+                     {option, value});
+    for (const char* option : {"--count", "--tokens", "--seed", "--threads"})
+      expect_refused(run_qkv({"sample", "run", option, value}), 2,
+                     {option, value});
+    for (const char* option : {"--layer", "--head", "--threads"})
+      expect_refused(run_qkv({"attend", "run", "--prompt", "a", option, value}),
+                     2, {option, value});
+    expect_refused(run_qkv({"eval", "run", "--batch-size", value}), 2,
+                   {"--batch-size", value});
+    expect_refused(run_qkv({"layer", "--weights", "w", "--input", "x",
+                            "--output", "y", "--heads", value}),
+                   2, {"--heads", value});
+  }
+  expect_refused(train({"--task", "sort", "--stop-at", "-5"}), 2,
+                 {"--stop-at", "-5"});
+  expect_refused(train({"--task", "sort", "--sample-every", "-5"}), 2,
+                 {"--sample-every", "-5"});
+  expect_refused(run_qkv({"sample", "run", "--count", "-7"}), 2,
+                 {"--count", "-7"});
+  nothing_trained();
+}
+
+// --resume "$RUN" with RUN unset would begin another run.
+TEST_F(BadInput, AnEmptyValueIsNotTheDefault) {
+  for (const char* option : {"--resume", "--out", "--text", "--lines",
+                             "--config", "--max-time", "--dropout", "--preset"})
+    expect_refused(train({option, ""}), 2, {option, "empty"});
+  expect_refused(run_qkv({"info", ""}), 2, {"PATH", "empty"});
+  expect_refused(run_qkv({"eval", "run", "--text", ""}), 2,
+                 {"--text", "empty"});
+  expect_refused(run_qkv({"attend", "run", "--prompt", "a", "-o", ""}), 2,
+                 {"--output", "empty"});
+  nothing_trained();
+}
+
+TEST_F(BadInput, OptionsThatExcludeEachOther) {
+  expect_refused(
+      run_qkv({"attend", "run", "--prompt", "a", "--steps", "--json"}), 2,
+      {"--steps", "--json"});
+  expect_refused(
+      run_qkv({"attend", "run", "--prompt", "a", "--json", "-o", "a.svg"}), 2,
+      {"--json", "--output"});
+  expect_refused(run_qkv({"eval", "run", "--text", "a", "--split", "train"}), 2,
+                 {"--text", "--split"});
+}
+
+TEST_F(BadInput, AnErrorIsOneLineWhateverIsNamed) {
+  expect_refused(run_qkv({"sample", "two\nlines"}), 2, {"two\\x0alines"});
+  expect_refused(run_qkv({"info", "red\x1b[31m"}), 2, {"red\\x1b[31m"});
+  expect_refused(run_qkv({"in\nfo"}), 2, {"in\\x0afo"});
+}
+
+TEST_F(BadInput, ASubcommandAfterTwoDashes) {
+  EXPECT_NE(run_qkv({"--", "info"}).code, 1);
 }
 
 TEST_F(BadInput, ModelsThatCannotBe) {
@@ -192,6 +254,32 @@ TEST_F(BadInput, AFullDisk) {
   const Ran svg = run_qkv(
       {"attend", folder / "run", "--prompt", "12", "-o", "/dev/full/a.svg"});
   EXPECT_EQ(svg.code, 3) << svg.err;
+}
+
+TEST_F(BadInput, AFileSizeLimit) {
+  const Ran info = run_qkv(
+      {"info"}, {.out_path = folder / "out.txt", .most_file_bytes = 10});
+  EXPECT_EQ(info.code, 3) << info.err;
+  EXPECT_NE(info.err.find("standard output"), std::string::npos) << info.err;
+  const Ran svg = run_qkv(
+      {"--help"}, {.out_path = folder / "help.txt", .most_file_bytes = 0});
+  EXPECT_EQ(svg.code, 3) << svg.err;
+}
+
+// What is meant for a closed stderr must not land in the next file opened.
+TEST_F(BadInput, ClosedStandardFiles) {
+  const Ran ran = run_qkv(
+      {"train", "--out", folder / "run", "--task", "sort", "--n-layer", "1",
+       "--n-head", "1", "--n-embd", "4", "--steps", "3", "--threads", "1"},
+      {.closed = {0, 1, 2}});
+  EXPECT_EQ(ran.code, 0);
+  std::istringstream log(read_bytes(folder / "run/log.jsonl"));
+  int lines = 0;
+  for (std::string line; std::getline(log, line); ++lines)
+    EXPECT_TRUE(line.starts_with("{\"type\":")) << line;
+  EXPECT_GT(lines, 3);
+  for (const char* what : {"--help", "--version", "info"})
+    EXPECT_EQ(run_qkv({what}, {.closed = {1}}).code, 3) << what;
 }
 
 TEST_F(BadInput, AResumeUnderOtherOptionsShowsTheDifference) {

@@ -98,6 +98,25 @@ TEST(TrainRun, CtrlCSavesAndSaysHowToGoOn) {
   }
 }
 
+// The evaluation before the first update would take long here.
+TEST(TrainRun, CtrlCEndsAnEvaluation) {
+  TempFolder folder;
+  std::string text;
+  for (int i = 0; i < 100000; ++i) text += "abcdefghij\n"[i * i % 11];
+  const Ran ran = run_qkv(
+      {"train", "--text", write_bytes(folder / "t.txt", text), "--out",
+       folder / "run", "--block-size", "32", "--n-layer", "2", "--n-head", "2",
+       "--n-embd", "64", "--batch-size", "1", "--eval-batches", "0"},
+      {.signal = SIGINT, .signal_after = "\nrun  "});
+  EXPECT_EQ(ran.code, 130) << ran.err;
+  EXPECT_EQ(ran.err.find("step 0:"), std::string::npos) << ran.err;
+  const Ran more = run_qkv({"train", "--resume", folder / "run", "--stop-at",
+                            "1", "--max-time", "0.2s"});
+  EXPECT_EQ(more.code, 0) << more.err;
+  // What was cut short is made up for.
+  EXPECT_NE(more.err.find("step 0:"), std::string::npos) << more.err;
+}
+
 TEST(TrainRun, AConfigurationFileIsTheRun) {
   TempFolder folder;
   ASSERT_EQ(run_qkv(tiny(folder / "a")).code, 0);

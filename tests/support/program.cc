@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,12 @@ void child(const std::vector<std::string>& arguments, const How& how, int out,
   dup2(nothing, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
+  for (const int file : how.closed) close(file);
+  if (how.most_file_bytes >= 0) {
+    const auto most = static_cast<rlim_t>(how.most_file_bytes);
+    const rlimit limit{.rlim_cur = most, .rlim_max = most};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
   std::vector<char*> argv{const_cast<char*>("qkv")};
   for (const std::string& argument : arguments)
     argv.push_back(const_cast<char*>(argument.c_str()));

@@ -1,6 +1,7 @@
 // Runs the built program as a user would.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,11 +14,13 @@ struct Ran {
 };
 
 struct How {
-  std::string folder;  // to run in; empty: where the test runs
-  std::map<std::string, std::string> environment;  // over the test's own
+  std::string folder = {};  // to run in; empty: where the test runs
+  std::map<std::string, std::string> environment = {};  // over the test's own
   int signal = 0;  // sent when `signal_after` stands on stderr
-  std::string signal_after;
-  std::string out_path;  // standard output goes to this file instead
+  std::string signal_after = {};
+  std::string out_path = {};     // standard output goes to this file instead
+  std::vector<int> closed = {};  // of 0, 1 and 2
+  std::int64_t most_file_bytes = -1;  // as by ulimit -f; -1: no limit
 };
 
 Ran run_qkv(const std::vector<std::string>& arguments, const How& how = {});
