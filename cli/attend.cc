@@ -11,6 +11,7 @@
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "core/check.h"
+#include "core/json.h"
 #include "qkv/inspect.h"
 #include "qkv/io.h"
 #include "qkv/plot.h"
@@ -148,7 +149,7 @@ int run(const Options& options) {
   const bool one = maps.size() == 1;
   if (options.json) {
     fmt::print("{}\n",
-               as_json(maps, bundle, tokens, ids, options.stage).dump());
+               json_line(as_json(maps, bundle, tokens, ids, options.stage)));
   } else if (options.output.empty()) {
     fmt::print("{}", one ? plot::attention_head_text(picture, 0, 0, terminal)
                          : plot::attention_grid_text(picture, terminal));
@@ -158,7 +159,7 @@ int run(const Options& options) {
   } else if (kind == "json") {
     io::write_file(
         options.output,
-        as_json(maps, bundle, tokens, ids, options.stage).dump() + "\n");
+        json_line(as_json(maps, bundle, tokens, ids, options.stage)) + "\n");
   } else {
     io::write_npy(options.output, as_tensor(picture, maps));
   }

@@ -9,6 +9,7 @@
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "core/check.h"
+#include "core/json.h"
 #include "qkv/train.h"
 
 namespace qkv::cli {
@@ -74,7 +75,7 @@ int run(const Options& options) {
                              static_cast<double>(model_loss.tokens) /
                              static_cast<double>(model_loss.bytes);
     if (with_bigram) out["bigram_loss"] = bigram;
-    fmt::print("{}\n", out.dump());
+    fmt::print("{}\n", json_line(out));
     return kDone;
   }
   const auto row = [](const std::string& name, double value,

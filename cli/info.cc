@@ -11,6 +11,7 @@
 #include "cli/terminal.h"
 #include "core/check.h"
 #include "core/fields_json.h"
+#include "core/json.h"
 #include "qkv/io.h"
 #include "qkv/runtime.h"
 
@@ -78,11 +79,12 @@ void print_lines(const ordered_json& object, int indent) {
     } else if (value.is_array() && name == "tensors") {
       for (const auto& t : value)
         fmt::print("{:{}}{:<8} {:<18} {}\n", "", indent,
-                   t["type"].get<std::string>(), t["shape"].dump(),
+                   t["type"].get<std::string>(), json_line(t["shape"]),
                    t["name"].get<std::string>());
     } else {
-      fmt::print("{:{}}{:<{}} {}\n", "", indent, name, 24 - indent,
-                 value.is_string() ? value.get<std::string>() : value.dump());
+      fmt::print(
+          "{:{}}{:<{}} {}\n", "", indent, name, 24 - indent,
+          value.is_string() ? value.get<std::string>() : json_line(value));
     }
   }
 }
@@ -98,7 +100,7 @@ int run(const Options& options) {
     info = ours && !options.tensors ? checkpoint_info(path) : file_info(path);
   }
   if (options.json)
-    fmt::print("{}\n", info.dump());
+    fmt::print("{}\n", json_line(info));
   else
     print_lines(info, 0);
   return kDone;

@@ -23,7 +23,7 @@ void draw_loss(const std::string& directory, std::int64_t vocab_size) {
   };
   for (const auto& line :
        read_run_log((fs::path(directory) / "log.jsonl").string())) {
-    const std::string type = line.value("type", "");
+    const std::string type = line["type"].get<std::string>();
     const double step = number(line, "step");
     if (type == "train") curve.train.push_back({step, number(line, "loss")});
     if (type == "eval" && !std::isnan(number(line, "validation_loss")))

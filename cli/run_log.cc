@@ -55,9 +55,7 @@ RunLog::RunLog(const std::string& path) : path_(path) {
 RunLog::~RunLog() { std::fclose(file_); }
 
 void RunLog::write(const ordered_json& object) {
-  const std::string line =
-      object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) +
-      "\n";
+  const std::string line = json_line(object) + "\n";
   if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() ||
       std::fflush(file_) != 0)
     fail_io("{}: writing failed: {}", path_, std::strerror(errno));
@@ -123,7 +121,9 @@ std::vector<nlohmann::json> read_run_log(const std::string& path) {
     if (file.eof()) break;  // no newline: a crash cut it short
     nlohmann::json object =
         parse_json(text, fmt::format("{}: line {}", path, number));
-    if (!object.is_object() || !object.contains("type"))
+    if (!object.is_object() || !object.contains("type") ||
+        !object["type"].is_string() ||
+        (object.contains("step") && !object["step"].is_number_integer()))
       fail_input("{}: line {}: not an event of a run", path, number);
     // A resume goes on from a checkpoint: what an earlier process logged
     // beyond it did not happen.

@@ -67,15 +67,16 @@ std::unique_ptr<data::Dataset> reopen_data(const Bundle& bundle,
     const auto info = parse_json(bundle.data, bundle.path + ": data");
     data::DataConfig config;
     fields_from_json(
-        info.value("config", nlohmann::json::object()),
+        json_value(info, "config", nlohmann::json::object(), bundle.path),
         [&](FieldVisitor& visitor) { visit_fields(visitor, config); },
         bundle.path + ": data");
     // The split is drawn from the run's seed, as it was then.
-    TorchRng rng(
-        static_cast<std::uint64_t>(info.value("seed", std::int64_t{0})));
+    TorchRng rng(static_cast<std::uint64_t>(
+        json_value(info, "seed", std::int64_t{0}, bundle.path)));
     auto dataset =
         data::open(config,
-                   {.block_size = info.value("block_size", std::int64_t{64}),
+                   {.block_size = json_value(info, "block_size",
+                                             std::int64_t{64}, bundle.path),
                     .tokenizer = bundle.tokenizer},
                    rng);
     if (dataset->tokenizer().to_json() != bundle.tokenizer->to_json()) {

@@ -11,6 +11,7 @@
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "core/check.h"
+#include "core/json.h"
 #include "qkv/generate.h"
 
 namespace qkv::cli {
@@ -108,7 +109,7 @@ int run(const Options& options) {
                                      {"tokens", sample.tokens},
                                      {"seed", sample.seed}};
       if (!sample.known.empty()) line["known"] = sample.known;
-      fmt::print("{}\n", line.dump());
+      fmt::print("{}\n", json_line(line));
     } else if (items) {
       fmt::print("{}\n", sample.known.empty()
                              ? sample.text

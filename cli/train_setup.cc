@@ -11,6 +11,7 @@
 #include "cli/terminal.h"
 #include "cli/toml.h"
 #include "core/check.h"
+#include "core/json.h"
 
 namespace qkv::cli {
 namespace {
@@ -258,13 +259,14 @@ RunConfig resolve_resume(const TrainOptions& options,
   Checkpoint saved = read_checkpoint(checkpoint, ReadOptimizer::no);
   RunConfig config;
   config.model = std::move(saved.model);
-  const auto data = saved.info.value("data", nlohmann::json::object());
+  const auto data =
+      json_value(saved.info, "data", nlohmann::json::object(), checkpoint);
   fields_from_json(
-      data.value("config", nlohmann::json::object()),
+      json_value(data, "config", nlohmann::json::object(), checkpoint),
       [&](FieldVisitor& v) { visit_fields(v, config.data); },
       checkpoint + ": data");
   fields_from_json(
-      saved.info.value("train", nlohmann::json::object()),
+      json_value(saved.info, "train", nlohmann::json::object(), checkpoint),
       [&](FieldVisitor& v) { visit_fields(v, config.train); },
       checkpoint + ": train");
   apply_options(options, config);

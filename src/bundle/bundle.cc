@@ -4,6 +4,7 @@
 
 #include "bundle/checkpoint.h"
 #include "core/check.h"
+#include "core/json.h"
 
 namespace qkv {
 
@@ -23,8 +24,9 @@ Bundle load_bundle(const std::string& path) {
   if (bundle.tokenizer->vocab_size() > bundle.model->vocab_size())
     fail_input("{}: the tokenizer has {} tokens, the model {}", bundle.path,
                bundle.tokenizer->vocab_size(), bundle.model->vocab_size());
-  const auto state = checkpoint.info.value("state", nlohmann::json::object());
-  bundle.step = state.value("step", std::int64_t{0});
+  const auto state = json_value(checkpoint.info, "state",
+                                nlohmann::json::object(), bundle.path);
+  bundle.step = json_value(state, "step", std::int64_t{0}, bundle.path);
   const auto loss = state.find("best_validation_loss");
   bundle.validation_loss = loss != state.end() && loss->is_number()
                                ? loss->get<double>()

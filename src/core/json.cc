@@ -87,4 +87,9 @@ json parse_json(std::string_view text, const std::string& where) {
   return std::move(builder.result);
 }
 
+void wrong_json_type(const std::string& where, const char* name,
+                     const nlohmann::json& value) {
+  fail_input("{}: '{}' has the wrong type: {}", where, name, value.type_name());
+}
+
 }  // namespace qkv

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "qkv/autograd.h"
 #include "qkv/train.h"
@@ -63,18 +64,24 @@ SplitLoss measure_loss(LanguageModel& model, const data::Dataset& dataset,
 }
 
 double counted_bigram_loss(const data::Dataset& dataset, data::Split split) {
-  const auto n = static_cast<std::size_t>(dataset.tokenizer().vocab_size());
-  std::vector<double> counts(n * n, 1.0), totals(n, static_cast<double>(n));
+  // Only pairs that occur are kept: a table of all would be the vocabulary
+  // squared.
+  const std::int64_t n = dataset.tokenizer().vocab_size();
+  std::unordered_map<std::int64_t, std::int64_t> counts, totals;
   for_each_pair(dataset, data::Split::train,
                 [&](std::int64_t id, std::int64_t target) {
-                  counts[static_cast<std::size_t>(id) * n + target] += 1;
-                  totals[static_cast<std::size_t>(id)] += 1;
+                  ++counts[id * n + target];
+                  ++totals[id];
                 });
+  const auto count_of = [](const auto& map, std::int64_t key) {
+    const auto it = map.find(key);
+    return it == map.end() ? 0.0 : static_cast<double>(it->second);
+  };
   double sum = 0;
   std::int64_t pairs = 0;
   for_each_pair(dataset, split, [&](std::int64_t id, std::int64_t target) {
-    sum -= std::log(counts[static_cast<std::size_t>(id) * n + target] /
-                    totals[static_cast<std::size_t>(id)]);
+    sum -= std::log((count_of(counts, id * n + target) + 1) /
+                    (count_of(totals, id) + static_cast<double>(n)));
     ++pairs;
   });
   return pairs > 0 ? sum / static_cast<double>(pairs) : std::nan("");

@@ -5,6 +5,7 @@
 #include "bundle/checkpoint.h"
 #include "core/check.h"
 #include "core/fields_json.h"
+#include "core/json.h"
 #include "qkv/autograd.h"
 #include "qkv/train.h"
 #include "train/nonfinite.h"
@@ -235,7 +236,7 @@ void Trainer::resume(const std::string& path) {
   }
   TrainConfig own = config_, saved;
   fields_from_json(
-      checkpoint.info.value("train", json::object()),
+      json_value(checkpoint.info, "train", json::object(), path),
       [&](FieldVisitor& v) { visit_fields(v, saved); }, path + ": train");
   // How long a run goes and how often it is measured may change on the way,
   // but not the schedule that the length decides.
@@ -260,7 +261,7 @@ void Trainer::resume(const std::string& path) {
         path, text);
   }
 
-  const json state = checkpoint.info.value("state", json::object());
+  const json state = json_value(checkpoint.info, "state", json::object(), path);
   try {
     model_->load(checkpoint.weights);
     std::vector<nn::NamedTensor> moments;

@@ -47,6 +47,11 @@ TEST(RunLog, WhatIsNoLogIsNamed) {
   TempFolder folder;
   write_bytes(folder / "log.jsonl", "{\"type\":\"train\"}\n[1]\n");
   EXPECT_ERROR(input, "line 2", read_run_log(folder / "log.jsonl"));
+  for (const char* line : {"{\"type\":1}", "{\"type\":\"eval\",\"step\":1.5}",
+                           "{\"type\":\"start\",\"step\":\"2\"}"}) {
+    write_bytes(folder / "log.jsonl", std::string(line) + "\n");
+    EXPECT_ERROR(input, "line 1", read_run_log(folder / "log.jsonl"));
+  }
   EXPECT_ERROR(io, "cannot be written",
                cli::RunLog(folder / "missing/log.jsonl"));
 }

@@ -78,8 +78,9 @@ TEST(TrainRun, StoppedAndResumedIsTheStraightRun) {
                       folder / "parts/last.safetensors");
   std::int64_t expected = 1;
   for (const auto& line : log_of(folder / "parts"))
-    if (line["type"] == "train")
+    if (line["type"] == "train") {
       EXPECT_EQ(line["step"].get<std::int64_t>(), expected++);
+    }
   EXPECT_EQ(expected, 31);
 }
 
