@@ -61,7 +61,7 @@ int columns() {
 std::string with_commas(std::int64_t n) {
   std::string digits = std::to_string(n < 0 ? -n : n);
   for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3)
-    digits.insert(static_cast<std::size_t>(i), ",");
+    digits.insert(static_cast<std::size_t>(i), 1, ',');
   return (n < 0 ? "-" : "") + digits;
 }
 
