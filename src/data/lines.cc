@@ -15,6 +15,10 @@
 namespace qkv::data {
 namespace {
 
+// Bytes of an item: the longest decides every batch's length, and attention
+// costs its square.
+constexpr std::size_t kLongestItem = 16384;
+
 constexpr std::int64_t kMostValidation = 1000;  // items; makemore's rule
 
 class Lines final : public Dataset {
@@ -189,6 +193,13 @@ std::unique_ptr<Dataset> open_lines(const DataConfig& config,
   PythonLines lines = python_lines(*text);
   if (lines.items.empty())
     fail_input("{}: no item in it: {} blank lines", config.lines, lines.blank);
+  for (std::size_t i = 0; i < lines.items.size(); ++i)
+    if (lines.items[i].size() > kLongestItem)
+      fail_input(
+          "{}: item {} of {} has {} bytes, more than {}: that is running "
+          "text, not a list; train on it with --text",
+          config.lines, i + 1, lines.items.size(), lines.items[i].size(),
+          kLongestItem);
   const std::string gone = dropped(lines);
   return std::make_unique<Lines>(std::move(text), std::move(lines.items),
                                  config.lines, gone, config, options, rng);

@@ -7,6 +7,7 @@
 
 #include "tests/data/support.h"
 #include "tests/support/data_files.h"
+#include "tests/support/errors.h"
 
 namespace qkv::data {
 namespace {
@@ -152,6 +153,16 @@ TEST(Lines, AGivenTokenizerNamesWhatItNeverSaw) {
   options.tokenizer = character_tokenizer("abc", false);
   EXPECT_ERROR(input, "no start token",
                open_seeded(lines(write_bytes(folder / "x", "ab\n")), options));
+}
+
+TEST(Lines, AnItemAsLongAsATextIsRefused) {
+  TempFolder folder;
+  TorchRng rng(1);
+  const std::string path =
+      write_bytes(folder / "l.txt", "ab\n" + std::string(20000, 'a') + "\n");
+  EXPECT_ERROR(input, "item 2 of 2 has 20000 bytes",
+               open(lines(path), {}, rng));
+  EXPECT_ERROR(input, "--text", open(lines(path), {}, rng));
 }
 
 TEST(Lines, TheNamesOfTheLecture) {
