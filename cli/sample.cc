@@ -89,8 +89,13 @@ int run(const Options& options) {
   std::vector<Sample> samples;
   for (std::int64_t i = 0; i < count; ++i) {
     sampling.seed = static_cast<std::uint64_t>(options.seed + i);
-    if (stream) fmt::print("{}", tokenizer.decode(prompt));
-    Sample sample = draw(bundle, sampling, prompt, tokens,
+    // Without a prompt, a task asks its own questions.
+    const auto asked =
+        dataset && options.prompt.empty()
+            ? prompt_ids(tokenizer, dataset->prompt(options.seed + i))
+            : prompt;
+    if (stream) fmt::print("{}", tokenizer.decode(asked));
+    Sample sample = draw(bundle, sampling, asked, tokens,
                          stream ? [](const std::string& piece) {
                            fmt::print("{}", piece);
                            if (std::fflush(stdout) != 0)
@@ -126,7 +131,9 @@ const RegisterCommand kSample({
     [](CLI::App& app) {
       auto options = std::make_shared<Options>();
       add_run(app, options->run);
-      app.add_option("--prompt", options->prompt, "Text to go on from");
+      app.add_option("--prompt", options->prompt,
+                     "Text to go on from; without it a task asks its own "
+                     "questions");
       app.add_option("--count", options->count,
                      "Samples to draw; by default 10 items, or one text")
           ->check(whole_number(0, kAnyCount))
