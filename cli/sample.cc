@@ -8,11 +8,11 @@
 
 #include "cli/command.h"
 #include "cli/config_options.h"
+#include "cli/draw_sample.h"
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "core/check.h"
 #include "core/json.h"
-#include "qkv/generate.h"
 
 namespace qkv::cli {
 namespace {
@@ -27,34 +27,18 @@ struct Options {
   ConfigOptions sampling;
 };
 
-struct Sample {
-  std::string text, known;  // known: "in train", "new", "right", …
-  std::int64_t tokens = 0;
+// What is printed of one.
+struct Row {
+  Sample sample;
   std::int64_t seed = 0;
+  std::string known;  // "in train", "new", "right", …; empty: cannot be said
 };
 
-Sample draw(const Bundle& bundle, const generate::SampleOptions& sampling,
-            const std::vector<std::int64_t>& prompt, std::int64_t tokens,
-            const std::function<void(const std::string&)>& stream) {
-  const Tokenizer& tokenizer = *bundle.tokenizer;
-  Sample sample;
-  sample.seed = static_cast<std::int64_t>(sampling.seed);
-  std::vector<std::int64_t> all = prompt;
-  generate::Request request;
-  request.prompt = prompt;
-  request.max_tokens = tokens;
-  request.options = sampling;
-  request.vocab_size = tokenizer.vocab_size();
-  if (tokenizer.stop_token()) request.stop = {*tokenizer.stop_token()};
-  request.on_token = [&](std::int64_t token) {
-    ++sample.tokens;
-    if (stream) stream(tokenizer.decode({&token, 1}));
-    return true;
-  };
-  const auto generated = generate::generate(*bundle.model, request);
-  all.insert(all.end(), generated.begin(), generated.end());
-  sample.text = tokenizer.decode(all);
-  return sample;
+// Text that streams: a reader that left ends it at once.
+void print_now(const std::string& piece) {
+  fmt::print("{}", piece);
+  if (std::fflush(stdout) != 0)
+    throw std::system_error(errno, std::generic_category());
 }
 
 int run(const Options& options) {
@@ -86,7 +70,7 @@ int run(const Options& options) {
   }
   const bool stream = !items && !options.json;
   std::size_t widest = 0;
-  std::vector<Sample> samples;
+  std::vector<Row> rows;
   for (std::int64_t i = 0; i < count; ++i) {
     sampling.seed = static_cast<std::uint64_t>(options.seed + i);
     // Without a prompt, a task asks its own questions.
@@ -95,31 +79,26 @@ int run(const Options& options) {
             ? prompt_ids(tokenizer, dataset->prompt(options.seed + i))
             : prompt;
     if (stream) fmt::print("{}", tokenizer.decode(asked));
-    Sample sample = draw(bundle, sampling, asked, tokens,
-                         stream ? [](const std::string& piece) {
-                           fmt::print("{}", piece);
-                           if (std::fflush(stdout) != 0)
-                             throw std::system_error(errno,
-                                                     std::generic_category());
-                         }
-                                : std::function<void(const std::string&)>());
+    Row row{.seed = options.seed + i};
+    row.sample = draw_sample(
+        *bundle.model, tokenizer, asked, tokens, sampling,
+        stream ? print_now : std::function<void(const std::string&)>());
     if (stream) fmt::print("\n{}", i + 1 < count ? "---\n" : "");
-    if (dataset) sample.known = dataset->judge(sample.text);
-    widest = std::max(widest, sample.text.size());
-    samples.push_back(std::move(sample));
+    if (dataset) row.known = dataset->judge(row.sample.text);
+    widest = std::max(widest, row.sample.text.size());
+    rows.push_back(std::move(row));
   }
-  for (const Sample& sample : samples) {
+  for (const Row& row : rows) {
+    const std::string& text = row.sample.text;
     if (options.json) {
-      nlohmann::ordered_json line = {{"text", sample.text},
-                                     {"tokens", sample.tokens},
-                                     {"seed", sample.seed}};
-      if (!sample.known.empty()) line["known"] = sample.known;
+      nlohmann::ordered_json line = {
+          {"text", text}, {"tokens", row.sample.tokens}, {"seed", row.seed}};
+      if (!row.known.empty()) line["known"] = row.known;
       fmt::print("{}\n", json_line(line));
     } else if (items) {
-      fmt::print("{}\n", sample.known.empty()
-                             ? sample.text
-                             : fmt::format("{:<{}}  {}", sample.text, widest,
-                                           sample.known));
+      fmt::print("{}\n", row.known.empty() ? text
+                                           : fmt::format("{:<{}}  {}", text,
+                                                         widest, row.known));
     }
   }
   return kDone;

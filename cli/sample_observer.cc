@@ -7,34 +7,26 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/draw_sample.h"
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "core/check.h"
-#include "qkv/generate.h"
 
 namespace qkv::cli {
-
 namespace {
 
 // What the model makes of the i-th prompt of the data: the whole item or so
 // many tokens of text, with what the data says of it. Same model, same text.
-std::string draw_sample(LanguageModel& model, const data::Dataset& dataset,
-                        std::int64_t i, std::int64_t tokens) {
+std::string judged_sample(LanguageModel& model, const data::Dataset& dataset,
+                          std::int64_t i, std::int64_t tokens) {
   const Tokenizer& tokenizer = dataset.tokenizer();
-  generate::Request request;
-  request.prompt = prompt_ids(tokenizer, dataset.prompt(i));
-  request.max_tokens = tokens;
+  const auto prompt = prompt_ids(tokenizer, dataset.prompt(i));
   // An item is never longer than the context and the token after it.
   if (tokenizer.stop_token())
-    request.max_tokens = model.block_size() + 1 -
-                         static_cast<std::int64_t>(request.prompt.size());
-  if (tokenizer.stop_token()) request.stop = {*tokenizer.stop_token()};
-  request.options.seed = static_cast<std::uint64_t>(i);
-  request.vocab_size = tokenizer.vocab_size();
-  std::vector<std::int64_t> all = request.prompt;
-  const auto generated = generate::generate(model, request);
-  all.insert(all.end(), generated.begin(), generated.end());
-  const std::string text = tokenizer.decode(all);
+    tokens = model.block_size() + 1 - std::ssize(prompt);
+  const std::string text = draw_sample(model, tokenizer, prompt, tokens,
+                                       {.seed = static_cast<std::uint64_t>(i)})
+                               .text;
   const std::string verdict = dataset.judge(text);
   return verdict.empty() ? text : fmt::format("{} ({})", text, verdict);
 }
@@ -54,7 +46,7 @@ void SampleObserver::on_step(const TrainStep& event) {
   std::string text;
   for (std::int64_t i = 0; i < (items ? 5 : 1); ++i)
     text +=
-        (i > 0 ? ", " : "") + draw_sample(trainer_->model(), dataset, i, 120);
+        (i > 0 ? ", " : "") + judged_sample(trainer_->model(), dataset, i, 120);
   before_print_();
   note(fmt::format("step {}: {}{}", event.step, items ? "" : "\n", text));
   log_.sample(event.step, text);

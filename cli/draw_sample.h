@@ -1,0 +1,28 @@
+// One sample of a model, as `sample` prints it and a training shows it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "qkv/generate.h"
+#include "qkv/tokenizer.h"
+
+namespace qkv::cli {
+
+struct Sample {
+  std::string text;         // prompt and what was generated
+  std::int64_t tokens = 0;  // generated, a stop token too
+};
+
+// on_piece, where given, gets the text of each new token as it comes. Tokens
+// that only pad the model's vocabulary are never chosen; items end at their
+// stop token.
+Sample draw_sample(
+    LanguageModel& model, const Tokenizer& tokenizer,
+    const std::vector<std::int64_t>& prompt, std::int64_t max_tokens,
+    const generate::SampleOptions& options,
+    const std::function<void(const std::string& piece)>& on_piece = {});
+
+}  // namespace qkv::cli
