@@ -54,6 +54,7 @@ int print_cost(RunConfig& config) {
   } else {
     parts = open_run(config, true);
   }
+  for (const std::string& text : config.notes) note(text);
   const LanguageModel& model = *parts.model;
   const std::int64_t length =
       own ? model.block_size() : parts.dataset->block_size();

@@ -39,7 +39,7 @@ void draw_loss(const std::string& directory, std::int64_t vocab_size) {
 
 void LossPlot::on_start(const Trainer& trainer) {
   directory_ = trainer.directory();
-  vocab_size_ = trainer.model().vocab_size();
+  vocab_size_ = trainer.dataset().tokenizer().vocab_size();
 }
 
 void LossPlot::on_evaluation(const TrainEvaluation& event) {

@@ -23,7 +23,7 @@ Progress::Progress()
 
 void Progress::on_start(const Trainer& trainer) {
   last_plain_ = Clock::now();
-  vocab_size_ = trainer.model().vocab_size();
+  vocab_size_ = trainer.dataset().tokenizer().vocab_size();
 }
 
 std::string Progress::line(const TrainStep& e) const {

@@ -97,13 +97,13 @@ void banner(const Trainer& trainer, const RunConfig& config) {
 
 int finish(const Trainer& trainer, TrainEnd end) {
   const std::string& folder = trainer.directory();
+  const auto tokens = trainer.dataset().tokenizer().vocab_size();
   if (!std::isnan(trainer.best_validation_loss()))
     note(fmt::format(
         "best     validation loss {:.4f} at step {}, guessing is ln {} = "
         "{:.4f}",
         trainer.best_validation_loss(), with_commas(trainer.best_step()),
-        trainer.model().vocab_size(),
-        std::log(static_cast<double>(trainer.model().vocab_size()))));
+        tokens, std::log(static_cast<double>(tokens))));
   note(fmt::format("memory   {} at most for numbers",
                    bytes_text(static_cast<double>(runtime::memory().peak))));
   std::string kept;
@@ -125,15 +125,15 @@ int run(const TrainOptions& options) {
       resumed ? checkpoint_path(options.resume, Prefer::last) : "";
   RunConfig config =
       resumed ? resolve_resume(options, checkpoint) : resolve(options);
+  const double max_seconds =
+      options.max_time.empty() ? 0
+                               : parse_duration(options.max_time, "--max-time");
   if (options.dry_run) return print_cost(config);
   RunParts parts = open_run(config, resumed);
   const std::string folder = resumed ? folder_of(checkpoint)
                              : !options.out.empty()
                                  ? options.out
                                  : default_folder(config.data);
-  const double max_seconds =
-      options.max_time.empty() ? 0
-                               : parse_duration(options.max_time, "--max-time");
   if (!resumed) prepare_folder(folder, options.overwrite);
 
   const auto in_folder = [&](const char* name) {

@@ -51,24 +51,28 @@ void apply_options(const TrainOptions& options, RunConfig& config) {
   set_dropout(options.dropout, *config.model, options.model_fields);
 }
 
-void check_data_choice(const data::DataConfig& data) {
-  const int chosen =
-      !data.lines.empty() + !data.text.empty() + !data.task.empty();
-  if (chosen > 1)
-    fail_input("--lines, --text and --task exclude each other: choose one");
+// The file's data and the options over it; a source named there takes the place
+// of the file's.
+data::DataConfig resolve_data(const TrainOptions& options,
+                              const nlohmann::json& file) {
+  data::DataConfig data;
+  const auto fields = [&](FieldVisitor& v) { visit_fields(v, data); };
+  if (file.contains("data"))
+    fields_from_json(file["data"], fields, options.config_file + ": [data]");
+  for (const char* source : {"lines", "text", "task"})
+    if (options.data_fields.given(source))
+      data.lines = data.text = data.task = "";
+  options.data_fields.apply(fields);
+  return data;
 }
 
-// Config sections over what stands.
+// The sections model and train over what stands.
 void apply_file(const nlohmann::json& file, const std::string& path,
                 RunConfig& config) {
   for (const auto& [name, section] : file.items()) {
     const std::string where = path + ": [" + name + "]";
-    if (name == "preset") continue;
-    if (name == "data") {
-      fields_from_json(
-          section, [&](FieldVisitor& v) { visit_fields(v, config.data); },
-          where);
-    } else if (name == "train") {
+    if (name == "preset" || name == "data") continue;  // read before
+    if (name == "train") {
       fields_from_json(
           section, [&](FieldVisitor& v) { visit_fields(v, config.train); },
           where);
@@ -145,8 +149,6 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
       ->type_name("RUN");
   app.add_option("--stop-at", o.stop_at,
                  "End after this many updates, keeping the schedule of --steps")
-      ->check(CLI::NonNegativeNumber)
-      ->default_str("")
       ->group(run)
       ->check(whole_number(0, kAnyCount))
       ->default_str("")
@@ -157,7 +159,6 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
       ->type_name("TIME");
   app.add_option("--sample-every", o.sample_every,
                  "Updates between samples, 0: none")
-      ->check(CLI::NonNegativeNumber)
       ->group(run)
       ->check(whole_number(0, kAnyCount))
       ->type_name("N");
@@ -212,18 +213,12 @@ RunConfig resolve(const TrainOptions& options) {
   RunConfig config;
   nlohmann::json file = nlohmann::json::object();
   if (!options.config_file.empty()) file = read_toml(options.config_file);
-  // The data decides which preset is the default: look at it first.
-  data::DataConfig data;
-  if (file.contains("data"))
-    fields_from_json(
-        file["data"], [&](FieldVisitor& v) { visit_fields(v, data); },
-        options.config_file + ": [data]");
-  options.data_fields.apply([&](FieldVisitor& v) { visit_fields(v, data); });
-  check_data_choice(data);
+  // The data decides which preset is the default: it comes first.
+  config.data = resolve_data(options, file);
 
   std::string name = options.preset;
   if (name.empty()) name = text_in(file, "preset", options.config_file);
-  if (name.empty()) name = default_preset(data);
+  if (name.empty()) name = default_preset(config.data);
   config.model = apply_preset(preset(name), config.train);
   if (!options.init_from.empty()) {
     config.origin = std::make_unique<Bundle>(load_bundle(options.init_from));
@@ -279,11 +274,10 @@ RunParts open_run(RunConfig& config, bool skip_init) {
   validate(config.train);
   const auto seed = static_cast<std::uint64_t>(config.train.seed);
   nn::manual_seed(seed);
-  std::int64_t block_size = 0, vocab_size = 0;
   const auto fields =
       fields_to_json([&](FieldVisitor& v) { config.model->visit(v); });
-  block_size = fields.value("block_size", std::int64_t{64});
-  vocab_size = fields.value("vocab_size", std::int64_t{0});
+  const auto block_size = fields.value("block_size", std::int64_t{64});
+  const auto vocab_size = fields.value("vocab_size", std::int64_t{0});
 
   data::OpenOptions open{.block_size = block_size};
   if (config.origin) open.tokenizer = config.origin->tokenizer;

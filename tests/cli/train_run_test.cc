@@ -13,7 +13,7 @@
 namespace qkv::test {
 namespace {
 
-using testing::same_bits;
+using test::same_bits;
 
 // A run of seconds: a tiny model on a generated task.
 std::vector<std::string> tiny(const std::string& folder,
@@ -126,6 +126,25 @@ TEST(TrainRun, AConfigurationFileIsTheRun) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   expect_same_weights(folder / "a/last.safetensors",
                       folder / "b/last.safetensors");
+}
+
+TEST(TrainRun, ASourceOnTheCommandLineTakesThePlaceOfTheFiles) {
+  TempFolder folder;
+  ASSERT_EQ(run_qkv(tiny(folder / "a", {"--stop-at", "1"})).code, 0);
+  std::string lines;
+  for (int i = 0; i < 20; ++i) lines += "0\n1\n2\n=\n";
+  const Ran ran =
+      run_qkv({"train", "--config", folder / "a/config.toml", "--lines",
+               write_bytes(folder / "l.txt", lines), "--dry-run"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("l.txt"), std::string::npos) << ran.out;
+}
+
+TEST(TrainRun, ADryRunChecksWhatARunWould) {
+  const Ran ran =
+      run_qkv({"train", "--task", "sort", "--dry-run", "--max-time", "soon"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("--max-time"), std::string::npos) << ran.err;
 }
 
 TEST(TrainRun, ARunIsNotOverwrittenUnasked) {
