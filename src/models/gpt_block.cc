@@ -74,8 +74,10 @@ Tensor GptAttention::attend(const Tensor& qkv, int layer, Context& context) {
     return self_attention(qkv, heads_, options).output;
   options.want_weights = WantWeights::all();
   AttentionResult result = self_attention(qkv, heads_, options);
-  const Tensor weights = context.tap->at(weights_site, result.weights);
+  Tensor weights = context.tap->at(weights_site, result.weights);
   if (weights.same_storage(result.weights)) return result.output;
+  if (options.dropout > 0)
+    weights = dropout(weights, options.dropout, *options.rng, options.stream);
   return join_heads(matmul(weights, part_of(qkv, 2, heads_)));
 }
 

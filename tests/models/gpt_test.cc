@@ -12,9 +12,9 @@
 namespace qkv {
 namespace {
 
-using testing::near;
-using testing::random_ids;
-using testing::same_bits;
+using test::near;
+using test::random_ids;
+using test::same_bits;
 
 GptConfig small() {
   return {.vocab_size = 7,
@@ -85,7 +85,7 @@ TEST(Gpt, GradientsOfTheWholeModelMatchDifferences) {
                          return scaled;
                        });
     };
-    EXPECT_TRUE(testing::gradients_match(loss, inputs));
+    EXPECT_TRUE(test::gradients_match(loss, inputs));
   }
 }
 
@@ -179,6 +179,30 @@ TEST(Gpt, ATapReplacesAttentionWeights) {
   const Tensor a = model->logits(ids, first), b = model->logits(ids, second);
   EXPECT_TRUE(near(a, b, 1e-5));
   EXPECT_FALSE(near(a, untouched, 1e-5));
+}
+
+// Gives the weights back in memory of their own: the model goes on with them.
+struct CopyWeights final : Tap {
+  bool wants(Site site) const override { return site.name == "attn.weights"; }
+  Tensor at(Site, Tensor value) override { return value.clone(); }
+};
+
+TEST(Gpt, ReplacedWeightsAreDroppedInTraining) {
+  nn::manual_seed(1);
+  GptConfig config = small();
+  config.attn_dropout = 0.5;
+  auto model = make_gpt(config);
+  TorchRng rng(3);
+  const Tensor ids = random_ids({1, 9}, 7, rng);
+  NoGrad no_grad;
+  CopyWeights copy;
+  const StepRng step{.seed = 1};
+  Context looking{.tap = &copy};
+  Context training{.training = true, .rng = &step, .tap = &copy};
+  const Tensor plain = model->logits(ids, looking);
+  const Tensor dropped = model->logits(ids, training);
+  EXPECT_FALSE(near(dropped, plain, 1e-3));
+  EXPECT_TRUE(same_bits(model->logits(ids, training), dropped));
 }
 
 TEST(Gpt, RefusesWhatDoesNotFit) {
