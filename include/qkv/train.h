@@ -201,7 +201,8 @@ class QKV_API Trainer {
   std::vector<TrainObserver*> observers_;
   std::int64_t done_ = 0, tokens_seen_ = 0, best_step_ = -1;
   double best_ = 0, elapsed_ = 0;
-  data::Batch batch_;
+  data::Batch batch_;  // the last one, and what its forward drew from
+  StepRng rng_;
   std::function<bool()> interrupted_;  // of the run that goes on; may be empty
 };
 

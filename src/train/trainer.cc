@@ -83,15 +83,13 @@ void Trainer::add(TrainObserver& observer) { observers_.push_back(&observer); }
 
 // The gradients of one update; returns the mean loss.
 double Trainer::accumulate_gradients() {
-  const StepRng rng{
-      .seed = static_cast<std::uint64_t>(config_.seed),
-      .step = static_cast<std::uint64_t>(done_ * config_.grad_accumulation)};
   double sum = 0;
   for (std::int64_t i = 0; i < config_.grad_accumulation; ++i) {
     batch_ = dataset_->next(config_.batch_size);
-    StepRng micro = rng;
-    micro.step += static_cast<std::uint64_t>(i);
-    Context context{.training = true, .rng = &micro};
+    rng_ = {.seed = static_cast<std::uint64_t>(config_.seed),
+            .step = static_cast<std::uint64_t>(
+                done_ * config_.grad_accumulation + i)};
+    Context context{.training = true, .rng = &rng_};
     Loss loss = model_->loss(batch_.ids, batch_.targets, context);
     const double value = loss.mean.item();
     if (!std::isfinite(value)) name_the_nonfinite(value, done_ + 1);
@@ -142,11 +140,8 @@ void Trainer::name_the_nonfinite(double loss, std::int64_t step) {
     for (const auto& p : parameters_)
       if (auto fault = first_nonfinite(p.tensor.grad()); !fault.empty())
         report("gradient of '" + p.name + "': " + fault);
-  const StepRng rng{
-      .seed = static_cast<std::uint64_t>(config_.seed),
-      .step = static_cast<std::uint64_t>(done_ * config_.grad_accumulation)};
   const std::string activation =
-      first_nonfinite_activation(*model_, batch_, rng);
+      first_nonfinite_activation(*model_, batch_, rng_);
   report(activation.empty() ? fmt::format("the loss is {}", loss) : activation);
   fail_internal("not reached");
 }

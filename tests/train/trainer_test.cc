@@ -16,8 +16,8 @@
 namespace qkv {
 namespace {
 
+using test::same_bits;
 using test::TempFolder;
-using testing::same_bits;
 
 GptConfig small_model() {
   return {.block_size = 11,
