@@ -17,10 +17,6 @@ Tensor Capture::at(Site site, Tensor value) {
   return value;
 }
 
-bool Capture::has(int layer, const std::string& name) const {
-  return kept_.contains({layer, name});
-}
-
 const Tensor& Capture::get(int layer, const std::string& name) const {
   auto it = kept_.find({layer, name});
   if (it == kept_.end())

@@ -19,7 +19,6 @@ class Capture final : public Tap {
   bool wants(Site site) const override;
   Tensor at(Site site, Tensor value) override;
 
-  bool has(int layer, const std::string& name) const;
   const Tensor& get(int layer, const std::string& name) const;
 
  private:

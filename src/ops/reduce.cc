@@ -57,17 +57,15 @@ Tensor reduced_sum(const Op& op, const Tensor& x, int axis, bool keep_axis,
   return y;
 }
 
-void check(std::string_view op, const Tensor& x) { check_compute_type(op, x); }
-
 }  // namespace
 
 Tensor sum(const Tensor& x, int axis, bool keep_axis) {
-  check("sum", x);
+  check_compute_type("sum", x);
   return reduced_sum(kSum, x, axis, keep_axis, 1);
 }
 
 Tensor mean(const Tensor& x, int axis, bool keep_axis) {
-  check("mean", x);
+  check_compute_type("mean", x);
   const std::int64_t n = x.dim(axis);
   if (n == 0)
     fail_input("[mean] axis {} of {} is empty", axis, x.shape().str());
@@ -75,17 +73,17 @@ Tensor mean(const Tensor& x, int axis, bool keep_axis) {
 }
 
 Tensor sum(const Tensor& x) {
-  check("sum", x);
+  check_compute_type("sum", x);
   return sum(reshape(x, {x.numel()}), 0);
 }
 
 Tensor mean(const Tensor& x) {
-  check("mean", x);
+  check_compute_type("mean", x);
   return mean(reshape(x, {x.numel()}), 0);
 }
 
 Tensor max(const Tensor& x, int axis, bool keep_axis) {
-  check("max", x);
+  check_compute_type("max", x);
   const int at = x.shape().axis(axis);
   const Axis a(x.shape(), at);
   if (a.n == 0)

@@ -1,6 +1,6 @@
 #include "tests/cases/op_case.h"
 
-namespace qkv::testing {
+namespace qkv::test {
 namespace {
 
 using Unary = Tensor (*)(const Tensor&);
@@ -35,4 +35,4 @@ const AddCases kExp(cases_of("exp", exp, 1));
 const AddCases kLog(cases_of("log", log, 2, 0.3));
 
 }  // namespace
-}  // namespace qkv::testing
+}  // namespace qkv::test

@@ -3,7 +3,7 @@
 #include "qkv/attention.h"
 #include "tests/cases/op_case.h"
 
-namespace qkv::testing {
+namespace qkv::test {
 namespace {
 
 // What a label stands for; B is 2 in all cases.
@@ -129,4 +129,4 @@ const AddCases kSelf(packed_self());
 const AddCases kCross(packed_cross());
 
 }  // namespace
-}  // namespace qkv::testing
+}  // namespace qkv::test

@@ -1,6 +1,6 @@
 #include "tests/cases/op_case.h"
 
-namespace qkv::testing {
+namespace qkv::test {
 namespace {
 
 OpCase two(const char* op, const char* label, Shape a, Shape b,
@@ -68,4 +68,4 @@ const AddCases kDropout({dropped("Fifth", {3, 50}, 0.2),
                          dropped("Long", {70001}, 0.5)});
 
 }  // namespace
-}  // namespace qkv::testing
+}  // namespace qkv::test

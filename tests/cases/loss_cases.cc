@@ -2,7 +2,7 @@
 
 #include "tests/cases/op_case.h"
 
-namespace qkv::testing {
+namespace qkv::test {
 namespace {
 
 // Every third target is ignored.
@@ -106,4 +106,4 @@ const AddCases kEmbedding({
 });
 
 }  // namespace
-}  // namespace qkv::testing
+}  // namespace qkv::test

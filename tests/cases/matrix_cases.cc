@@ -1,6 +1,6 @@
 #include "tests/cases/op_case.h"
 
-namespace qkv::testing {
+namespace qkv::test {
 namespace {
 
 OpCase linear_case(const char* label, Shape x, std::int64_t out, bool bias) {
@@ -60,4 +60,4 @@ const AddCases kMatmul({
 });
 
 }  // namespace
-}  // namespace qkv::testing
+}  // namespace qkv::test

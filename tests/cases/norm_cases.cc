@@ -3,19 +3,8 @@
 
 #include "tests/cases/op_case.h"
 
-namespace qkv::testing {
+namespace qkv::test {
 namespace {
-
-OpCase rows(const char* op, const char* label, Shape shape,
-            Tensor (*f)(const Tensor&)) {
-  return {.op = op,
-          .label = label,
-          .inputs =
-              [=](DType dtype, TorchRng& rng) {
-                return std::vector<Tensor>{normal(shape, dtype, rng)};
-              },
-          .run = [f](const auto& in) { return f(in[0]); }};
-}
 
 // Row lengths around the vectors of both instruction sets.
 const std::int64_t kLengths[] = {8, 9, 15, 16, 17, 31, 65};
@@ -23,20 +12,20 @@ const std::int64_t kLengths[] = {8, 9, 15, 16, 17, 31, 65};
 std::vector<OpCase> of_lengths(const char* op, Tensor (*f)(const Tensor&)) {
   std::vector<OpCase> cases;
   for (std::int64_t n : kLengths)
-    cases.push_back(rows(op, ("n" + std::to_string(n)).c_str(), {3, n}, f));
+    cases.push_back(of_one_input(op, "n" + std::to_string(n), {3, n}, f));
   return cases;
 }
 
 const AddCases kSoftmaxLengths(of_lengths("softmax", softmax));
 const AddCases kLogSoftmaxLengths(of_lengths("log_softmax", log_softmax));
 const AddCases kSoftmax({
-    rows("softmax", "Rows", {3, 4, 7}, softmax),
-    rows("softmax", "One", {5, 1}, softmax),
-    rows("softmax", "Long", {2, 1001}, softmax),
-    rows("softmax", "NoRows", {0, 5}, softmax),
-    rows("log_softmax", "Rows", {3, 4, 7}, log_softmax),
-    rows("log_softmax", "One", {5, 1}, log_softmax),
-    rows("log_softmax", "Long", {2, 1001}, log_softmax),
+    of_one_input("softmax", "Rows", {3, 4, 7}, softmax),
+    of_one_input("softmax", "One", {5, 1}, softmax),
+    of_one_input("softmax", "Long", {2, 1001}, softmax),
+    of_one_input("softmax", "NoRows", {0, 5}, softmax),
+    of_one_input("log_softmax", "Rows", {3, 4, 7}, log_softmax),
+    of_one_input("log_softmax", "One", {5, 1}, log_softmax),
+    of_one_input("log_softmax", "Long", {2, 1001}, log_softmax),
 });
 
 OpCase norm(const char* label, Shape shape, bool weight, bool bias) {
@@ -80,4 +69,4 @@ std::vector<OpCase> norms_of_lengths() {
 const AddCases kLayerNormLengths(norms_of_lengths());
 
 }  // namespace
-}  // namespace qkv::testing
+}  // namespace qkv::test

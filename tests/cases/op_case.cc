@@ -4,7 +4,7 @@
 
 #include "core/tensor_impl.h"
 
-namespace qkv::testing {
+namespace qkv::test {
 namespace {
 
 std::vector<OpCase>& all() {
@@ -18,6 +18,18 @@ const std::vector<OpCase>& op_cases() { return all(); }
 
 AddCases::AddCases(std::vector<OpCase> cases) {
   for (OpCase& c : cases) all().push_back(std::move(c));
+}
+
+OpCase of_one_input(const char* op, const std::string& label,
+                    const Shape& shape,
+                    const std::function<Tensor(const Tensor&)>& f) {
+  return {.op = op,
+          .label = label,
+          .inputs =
+              [=](DType dtype, TorchRng& rng) {
+                return std::vector<Tensor>{normal(shape, dtype, rng)};
+              },
+          .run = [f](const auto& in) { return f(in[0]); }};
 }
 
 Tensor normal(const Shape& shape, DType dtype, TorchRng& rng) {
@@ -52,4 +64,4 @@ Tensor with_gaps(const Tensor& x) {
   return view;
 }
 
-}  // namespace qkv::testing
+}  // namespace qkv::test

@@ -9,7 +9,7 @@
 #include "qkv/rng.h"
 #include "qkv/tensor.h"
 
-namespace qkv::testing {
+namespace qkv::test {
 
 struct OpCase {
   std::string op;     // its registered name
@@ -38,6 +38,11 @@ struct AddCases {
   explicit AddCases(std::vector<OpCase> cases);
 };
 
+// A case of f on one normal input of this shape.
+OpCase of_one_input(const char* op, const std::string& label,
+                    const Shape& shape,
+                    const std::function<Tensor(const Tensor&)>& f);
+
 // Standard normal numbers, and ids below limit.
 Tensor normal(const Shape& shape, DType dtype, TorchRng& rng);
 Tensor random_ids(const Shape& shape, std::int64_t limit, TorchRng& rng);
@@ -45,4 +50,4 @@ Tensor random_ids(const Shape& shape, std::int64_t limit, TorchRng& rng);
 // The same values with gaps between them: no axis is contiguous.
 Tensor with_gaps(const Tensor& x);
 
-}  // namespace qkv::testing
+}  // namespace qkv::test

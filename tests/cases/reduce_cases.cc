@@ -1,18 +1,13 @@
 #include "tests/cases/op_case.h"
 
-namespace qkv::testing {
+namespace qkv::test {
 namespace {
 
-OpCase reduce(const char* op, const char* label, Shape shape,
-              std::function<Tensor(const Tensor&)> f) {
-  return {.op = op,
-          .label = label,
-          .inputs =
-              [=](DType dtype, TorchRng& rng) {
-                return std::vector<Tensor>{normal(shape, dtype, rng)};
-              },
-          .run = [f](const auto& in) { return f(in[0]); },
-          .sparse_gradients = std::string(op) == "max"};
+OpCase reduce(const char* op, const char* label, const Shape& shape,
+              const std::function<Tensor(const Tensor&)>& f) {
+  OpCase made = of_one_input(op, label, shape, f);
+  made.sparse_gradients = std::string(op) == "max";
+  return made;
 }
 
 const AddCases kReduce({
@@ -43,4 +38,4 @@ const AddCases kReduce({
 });
 
 }  // namespace
-}  // namespace qkv::testing
+}  // namespace qkv::test

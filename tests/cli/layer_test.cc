@@ -77,8 +77,8 @@ TEST_F(LayerCommand, EqualsPyTorch) {
           const std::string name = entry.name.substr(mask.size() + 1);
           const Tensor tensor = got.read(name);
           EXPECT_EQ(name_of(tensor.dtype()), type);
-          EXPECT_TRUE(testing::near(tensor, golden().read(entry.name),
-                                    type == "f64" ? 1e-10 : 2e-5))
+          EXPECT_TRUE(test::near(tensor, golden().read(entry.name),
+                                 type == "f64" ? 1e-10 : 2e-5))
               << name;
         }
         EXPECT_GT(expected, 5u);

@@ -122,7 +122,7 @@ TEST(Activation, CutsChangeNoBit) {
       with_threads([&] {
         activation<float>(c.kind, x.data(), n, y.data());
         EXPECT_TRUE(
-            qkv::testing::same_bits(Tensor::from<float>({n}, y), expected));
+            qkv::test::same_bits(Tensor::from<float>({n}, y), expected));
       });
     }
   });

@@ -63,9 +63,9 @@ void with_threads(Body body) {
 template <class A, class B>
 ::testing::AssertionResult near(const std::vector<A>& a,
                                 const std::vector<B>& b, double tolerance) {
-  return qkv::testing::near(
-      Tensor::from<A>({static_cast<int64_t>(a.size())}, a),
-      Tensor::from<B>({static_cast<int64_t>(b.size())}, b), tolerance);
+  return qkv::test::near(Tensor::from<A>({static_cast<int64_t>(a.size())}, a),
+                         Tensor::from<B>({static_cast<int64_t>(b.size())}, b),
+                         tolerance);
 }
 
 }  // namespace qkv::kernels

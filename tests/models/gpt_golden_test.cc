@@ -63,10 +63,10 @@ class GptGolden : public ::testing::TestWithParam<Variant> {
 
     const Tensor ids = file.read("ids"), targets = file.read("targets");
     Context context;
-    EXPECT_TRUE(testing::near(model->logits(ids, context), file.read("logits"),
-                              tolerance));
+    EXPECT_TRUE(test::near(model->logits(ids, context), file.read("logits"),
+                           tolerance));
     const Loss loss = model->loss(ids, targets, context);
-    EXPECT_TRUE(testing::near(loss.mean, file.read("loss"), tolerance));
+    EXPECT_TRUE(test::near(loss.mean, file.read("loss"), tolerance));
     EXPECT_EQ(loss.tokens, 16);
     backward(loss.mean);
     int compared = 0;
@@ -74,7 +74,7 @@ class GptGolden : public ::testing::TestWithParam<Variant> {
       const std::string name = "grad." + p.name;
       if (!file.find(name)) continue;  // the second name of a tied weight
       SCOPED_TRACE(p.name);
-      EXPECT_TRUE(testing::near(p.tensor.grad(), file.read(name), tolerance));
+      EXPECT_TRUE(test::near(p.tensor.grad(), file.read(name), tolerance));
       ++compared;
     }
     EXPECT_EQ(compared, static_cast<int>(weights.size()));

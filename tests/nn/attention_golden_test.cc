@@ -86,7 +86,7 @@ class AttentionGolden : public ::testing::TestWithParam<Variant> {
       backward_from(got.output, file.read("grad_out").to(dtype));
 
       const auto near = [&](const Tensor& a, const std::string& of) {
-        return testing::near(a, file.read(named.first + "." + of), tolerance);
+        return test::near(a, file.read(named.first + "." + of), tolerance);
       };
       EXPECT_TRUE(near(got.output, "out"));
       EXPECT_TRUE(near(got.weights, "weights"));

@@ -88,7 +88,7 @@ TEST(AttentionModules, ManyHeadsAreManyAttentions) {
   }
   const Tensor apart = linear(concat(heads, 2), together.out_proj.weight,
                               together.out_proj.bias);
-  EXPECT_TRUE(testing::near(together.forward(x).output, apart, 1e-14));
+  EXPECT_TRUE(test::near(together.forward(x).output, apart, 1e-14));
 }
 
 // The parameters are inputs of the function as well: members are handles, and
@@ -100,7 +100,7 @@ void expect_gradients(std::vector<Tensor> inputs,
   for (Tensor* p : parameters)
     inputs.push_back(
         numbers(p->shape(), DType::f64, static_cast<int>(inputs.size())));
-  EXPECT_TRUE(testing::gradients_match(
+  EXPECT_TRUE(test::gradients_match(
       [&](const std::vector<Tensor>& all) {
         for (std::size_t i = 0; i < parameters.size(); ++i)
           *parameters[i] = all[given + i];
@@ -186,7 +186,7 @@ TEST(AttentionModules, InitialValuesAreDrawnInOrder) {
   for (const NamedTensor& p : module.parameters()) {
     Tensor expected = Tensor::empty(p.tensor.shape());
     rng.uniform(expected, -0.5, 0.5);  // 1/√4
-    EXPECT_TRUE(testing::same_bits(p.tensor, expected)) << p.name;
+    EXPECT_TRUE(test::same_bits(p.tensor, expected)) << p.name;
   }
 }
 

@@ -11,7 +11,7 @@
 #include "tests/cases/op_case.h"
 #include "tests/support/compare.h"
 
-namespace qkv::testing {
+namespace qkv::test {
 namespace {
 
 Tensor numbers(const Shape& shape, DType dtype = DType::f64, int seed = 1) {
@@ -358,4 +358,4 @@ TEST(Attention, OneInputTwiceCollectsBothGradients) {
 }
 
 }  // namespace
-}  // namespace qkv::testing
+}  // namespace qkv::test

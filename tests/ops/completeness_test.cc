@@ -6,7 +6,7 @@
 #include "core/tape.h"
 #include "tests/cases/op_case.h"
 
-namespace qkv::testing {
+namespace qkv::test {
 namespace {
 
 TEST(Completeness, EveryRegisteredOpHasACase) {
@@ -30,4 +30,4 @@ TEST(Completeness, NoOpIsRegisteredTwice) {
 }
 
 }  // namespace
-}  // namespace qkv::testing
+}  // namespace qkv::test

@@ -7,7 +7,7 @@
 #include "tests/support/compare.h"
 #include "tests/support/gradcheck.h"
 
-namespace qkv::testing {
+namespace qkv::test {
 namespace {
 
 using runtime::Path;
@@ -147,4 +147,4 @@ INSTANTIATE_TEST_SUITE_P(Cases, EveryOp, ::testing::ValuesIn(all_indices()),
                          });
 
 }  // namespace
-}  // namespace qkv::testing
+}  // namespace qkv::test

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace qkv::testing {
+namespace qkv::test {
 
 ::testing::AssertionResult near(const Tensor& a, const Tensor& reference,
                                 double tolerance) {
@@ -40,4 +40,4 @@ namespace qkv::testing {
   return ::testing::AssertionSuccess();
 }
 
-}  // namespace qkv::testing
+}  // namespace qkv::test

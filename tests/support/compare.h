@@ -6,11 +6,11 @@
 
 #include "qkv/tensor.h"
 
-namespace qkv::testing {
+namespace qkv::test {
 
 ::testing::AssertionResult near(const Tensor& a, const Tensor& reference,
                                 double tolerance);
 // The same bits, the same shape and dtype.
 ::testing::AssertionResult same_bits(const Tensor& a, const Tensor& b);
 
-}  // namespace qkv::testing
+}  // namespace qkv::test

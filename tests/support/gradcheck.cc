@@ -5,7 +5,7 @@
 #include "qkv/autograd.h"
 #include "qkv/rng.h"
 
-namespace qkv::testing {
+namespace qkv::test {
 
 ::testing::AssertionResult gradients_match(
     const std::function<Tensor(const std::vector<Tensor>&)>& f,
@@ -65,4 +65,4 @@ namespace qkv::testing {
   return ::testing::AssertionSuccess();
 }
 
-}  // namespace qkv::testing
+}  // namespace qkv::test

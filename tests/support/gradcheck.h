@@ -8,7 +8,7 @@
 
 #include "qkv/tensor.h"
 
-namespace qkv::testing {
+namespace qkv::test {
 
 // f maps the inputs to one tensor. Its backward, seeded with fixed random
 // numbers, is held against (L(x + ε) - L(x - ε)) / 2ε, L the sum of output
@@ -20,4 +20,4 @@ namespace qkv::testing {
     const std::function<Tensor(const std::vector<Tensor>&)>& f,
     const std::vector<Tensor>& inputs, bool sparse = false);
 
-}  // namespace qkv::testing
+}  // namespace qkv::test
