@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
-
 namespace qkv::cli {
 namespace {
 
@@ -55,8 +53,8 @@ std::string write(const Table& table, const std::vector<plot::Token>& tokens,
     text += label(tokens, i);
     for (std::int64_t j = 0; j < shown; ++j) {
       const float v = table.values[i * table.columns + j];
-      text += std::isnan(v) ? fmt::format("{:>{}}", "-", kCell)
-                            : fmt::format("{:>{}.3f}", v, kCell);
+      text += v == inspect::kHidden ? fmt::format("{:>{}}", "-", kCell)
+                                    : fmt::format("{:>{}.3f}", v, kCell);
     }
     if (shown < table.columns) text += " ...";
     text += "\n";

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/arithmetic.h"
@@ -62,8 +61,7 @@ plot::Attention picture_of(const std::vector<inspect::AttentionMap>& maps,
   a.quantity = stage == inspect::Stage::weights ? plot::Quantity::weights
                                                 : plot::Quantity::scores;
   for (const auto& map : maps)
-    for (float value : map.values)
-      a.values.push_back(std::isnan(value) ? plot::kHidden : value);
+    a.values.insert(a.values.end(), map.values.begin(), map.values.end());
   return a;
 }
 
@@ -81,7 +79,7 @@ nlohmann::ordered_json as_json(const std::vector<inspect::AttentionMap>& maps,
       Json row = Json::array();
       for (std::int64_t j = 0; j < map.length; ++j) {
         const float v = map.values[i * map.length + j];
-        row.push_back(std::isnan(v) ? Json(nullptr) : Json(v));
+        row.push_back(v == inspect::kHidden ? Json(nullptr) : Json(v));
       }
       rows.push_back(std::move(row));
     }
@@ -93,12 +91,12 @@ nlohmann::ordered_json as_json(const std::vector<inspect::AttentionMap>& maps,
   return out;
 }
 
-// (layers, heads, T, T) f32; hidden pairs NaN.
-Tensor as_tensor(const plot::Attention& a,
-                 const std::vector<inspect::AttentionMap>& maps) {
-  std::vector<float> values;
-  for (const auto& map : maps)
-    values.insert(values.end(), map.values.begin(), map.values.end());
+// (layers, heads, T, T) f32. A hidden pair is what the softmax makes of it and
+// what it sees: weight 0, score -inf.
+Tensor as_tensor(const plot::Attention& a) {
+  std::vector<float> values = a.values;
+  if (a.quantity == plot::Quantity::weights)
+    std::replace(values.begin(), values.end(), inspect::kHidden, 0.0F);
   return Tensor::from<float>({a.layers, a.heads, a.queries, a.keys}, values);
 }
 
@@ -161,7 +159,7 @@ int run(const Options& options) {
         options.output,
         json_line(as_json(maps, bundle, tokens, ids, options.stage)) + "\n");
   } else {
-    io::write_npy(options.output, as_tensor(picture, maps));
+    io::write_npy(options.output, as_tensor(picture));
   }
   if (!options.output.empty()) note("wrote " + options.output);
   return kDone;
@@ -200,8 +198,8 @@ const RegisterCommand kAttend({
       json->excludes(output);
       steps->excludes(stage)->excludes(output)->excludes(json);
       app.footer(
-          "A pair that the causal mask hides is blank in pictures, null in "
-          "JSON, NaN in npy.\n"
+          "A pair that the causal mask hides is blank in pictures and null in "
+          "JSON; in npy its weight is 0, its score -inf.\n"
           "Example: qkv attend runs/words --prompt attention --layer 1");
       return [options] { return run(*options); };
     },

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -14,8 +15,12 @@ namespace qkv::inspect {
 // raw: q·k. scaled: q·k/√d. weights: softmax of that over the visible keys.
 enum class Stage { raw, scaled, weights };
 
-// One head on one text. values (T,T) row-major, row the query; a pair that the
-// mask hides is NaN: undefined, not zero.
+// What a map holds for a pair that the mask hides, as the mask itself writes
+// it.
+inline constexpr float kHidden = -std::numeric_limits<float>::infinity();
+
+// One head on one text. values (T,T) row-major, row the query; kHidden where
+// the mask hides the key.
 struct AttentionMap {
   int layer = 0, head = 0;
   std::int64_t length = 0;
@@ -37,7 +42,7 @@ struct HeadSteps {
   std::vector<float> x;                // (T,D), after the norm
   std::vector<float> q, k, v;          // (T,d)
   std::vector<float> raw, scaled;      // (T,T), every pair
-  std::vector<float> masked, weights;  // (T,T), hidden pairs NaN
+  std::vector<float> masked, weights;  // (T,T), hidden pairs kHidden
   std::vector<float> output;           // (T,d): weights · v
 };
 QKV_API HeadSteps head_steps(LanguageModel& model,

@@ -29,8 +29,8 @@ QKV_API std::string missing_cpu_features();
 QKV_API std::string cpu_name();
 
 // Which implementation an operation takes. reference: plain C++. fast: the
-// vectorised one; an operation that has none for this case throws the reason.
-// automatic: fast where there is one.
+// vectorised one, where the type has one (f32); attention, which lacks one for
+// some cases, throws the reason then. automatic: fast where there is one.
 enum class Path { automatic, reference, fast };
 
 // While one lives, operations on this thread take the given path.

@@ -200,6 +200,7 @@ class QKV_API Trainer {
   std::vector<nn::NamedTensor> parameters_;
   std::vector<TrainObserver*> observers_;
   std::int64_t done_ = 0, tokens_seen_ = 0, best_step_ = -1;
+  std::int64_t evaluated_ = -1;  // the step of the last evaluation
   double best_ = 0, elapsed_ = 0;
   data::Batch batch_;  // the last one, and what its forward drew from
   StepRng rng_;

@@ -34,6 +34,7 @@ class Text final : public Dataset {
     else
       split(config.validation_fraction);
     check_validation(config);
+    count_untrained();
     position_.fingerprint =
         io::checksum(bytes_of(0)) + io::checksum(bytes_of(1));
   }
@@ -54,9 +55,13 @@ class Text final : public Dataset {
 
   std::string describe() const override {
     return fmt::format(
-        "{}: {} tokens, {} different; {} to train on, {} to validate on{}",
+        "{}: {} tokens, {} different{}; {} to train on, {} to validate on{}",
         path_, grouped(std::ssize(tokens_[0]) + std::ssize(tokens_[1])),
-        tokenizer_->vocab_size(), grouped(std::ssize(tokens_[0])),
+        tokenizer_->vocab_size(),
+        untrained_ > 0 ? fmt::format(" ({} not in the part to train on)",
+                                     grouped(untrained_))
+                       : "",
+        grouped(std::ssize(tokens_[0])),
         tokens_[1].empty() ? "none" : grouped(std::ssize(tokens_[1])),
         carriage_returns_ > 0
             ? fmt::format("; {} CR kept", grouped(carriage_returns_))
@@ -158,6 +163,13 @@ class Text final : public Dataset {
           path_, tokens_[1].size(), tokens_[0].size() + tokens_[1].size());
   }
 
+  void count_untrained() {
+    std::vector<bool> trained(
+        static_cast<std::size_t>(tokenizer_->vocab_size()));
+    for (const std::int32_t id : tokens_[0]) trained[id] = true;
+    untrained_ = std::count(trained.begin(), trained.end(), false);
+  }
+
   const std::vector<std::int32_t>& of(Split split) const {
     return tokens_[split == Split::train ? 0 : 1];
   }
@@ -185,6 +197,7 @@ class Text final : public Dataset {
   std::int64_t block_size_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::int64_t carriage_returns_ = 0;
+  std::int64_t untrained_ = 0;  // tokens that the training part lacks
   std::array<std::vector<std::int32_t>, 2> tokens_;  // of each split
   Position position_;
 };

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <limits>
 
 #include "core/check.h"
 #include "inspect/capture.h"
@@ -7,8 +6,6 @@
 
 namespace qkv::inspect {
 namespace {
-
-constexpr float kHidden = std::numeric_limits<float>::quiet_NaN();
 
 // Counts layers and heads by what passes the sites.
 struct Counter final : Tap {

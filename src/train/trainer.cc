@@ -177,6 +177,7 @@ TrainEvaluation Trainer::evaluate() {
         split, 0, std::min(config_.batch_size, dataset_->examples(split)));
     name_the_nonfinite(std::nan(""), done_);
   }
+  evaluated_ = done_;
   event.best = measured && (std::isnan(best_) || event.validation_loss < best_);
   if (event.best) {
     best_ = event.validation_loss;
@@ -202,6 +203,7 @@ void Trainer::save(const std::string& path) {
                    {"elapsed_seconds", elapsed_},
                    {"best_validation_loss", number_or_null(best_)},
                    {"best_step", best_step_},
+                   {"evaluated_step", evaluated_},
                    {"data_position", dataset_->state()}};
   write_checkpoint(path, *model_, dataset_->tokenizer(), optimizer_->state(),
                    info);
@@ -268,6 +270,7 @@ void Trainer::resume(const std::string& path) {
     tokens_seen_ = state.at("tokens_seen").get<std::int64_t>();
     elapsed_ = state.at("elapsed_seconds").get<double>();
     best_step_ = state.at("best_step").get<std::int64_t>();
+    evaluated_ = state.at("evaluated_step").get<std::int64_t>();
     const json& best = state.at("best_validation_loss");
     best_ = best.is_number() ? best.get<double>() : std::nan("");
   } catch (const json::exception& error) {
@@ -285,11 +288,18 @@ TrainEnd Trainer::run(const TrainLimits& limits) {
                                ? std::min(limits.stop_at, config_.steps)
                                : config_.steps;
   const double begun = elapsed_;
+  const auto evaluation_due = [&] {
+    return evaluated_ < done_ && config_.eval_every > 0 &&
+           done_ % config_.eval_every == 0;
+  };
+  std::int64_t saved = -1;
   if (done_ == 0) {
     evaluate();
     save_last();
+    saved = 0;
+  } else if (evaluation_due()) {
+    evaluate();  // it was due when an interrupt ended the run before
   }
-  std::int64_t evaluated = done_ == 0 ? 0 : -1, saved = evaluated;
   TrainEnd reason = TrainEnd::finished;
   while (done_ < end && !interrupted()) {
     const TrainStep event = step();
@@ -299,11 +309,8 @@ TrainEnd Trainer::run(const TrainLimits& limits) {
       reason = TrainEnd::out_of_time;
       break;
     }
-    const bool due = config_.eval_every > 0 && done_ % config_.eval_every == 0;
-    if (due && done_ < end) {
-      evaluate();
-      evaluated = done_;
-    }
+    const bool due = evaluation_due();
+    if (due && done_ < end) evaluate();
     const bool save_due =
         config_.save_every > 0 ? done_ % config_.save_every == 0 : due;
     if (save_due) {
@@ -313,7 +320,7 @@ TrainEnd Trainer::run(const TrainLimits& limits) {
   }
   if (reason == TrainEnd::finished && done_ < config_.steps)
     reason = TrainEnd::stopped;
-  if (evaluated != done_ && !interrupted()) evaluate();
+  if (evaluated_ < done_ && !interrupted()) evaluate();
   if (interrupted()) reason = TrainEnd::interrupted;
   if (saved != done_ || reason != TrainEnd::interrupted) save_last();
   for (TrainObserver* observer : observers_) observer->on_end(*this, reason);

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "qkv/io.h"
@@ -269,7 +270,12 @@ TEST(TrainRun, AttendDrawsAndWrites) {
     EXPECT_NE(steps.out.find(part), std::string::npos) << part;
   for (const char* file : {"a.svg", "a.json", "a.npy"})
     EXPECT_EQ(attend({"-o", folder / file}).code, 0);
-  EXPECT_EQ(io::read_npy(folder / "a.npy").shape().rank(), 4);
+  const auto weights = io::read_npy(folder / "a.npy");
+  EXPECT_EQ(weights.shape().rank(), 4);
+  EXPECT_EQ(weights.to_vector<float>()[1], 0) << "a hidden pair weighs nothing";
+  EXPECT_EQ(attend({"--stage", "scaled", "-o", folder / "s.npy"}).code, 0);
+  EXPECT_EQ(io::read_npy(folder / "s.npy").to_vector<float>()[1],
+            -std::numeric_limits<float>::infinity());
   const auto json = nlohmann::json::parse(read_bytes(folder / "a.json"));
   EXPECT_EQ(json["heads"].size(), 4u);
   double sum = 0;

@@ -143,6 +143,9 @@ TEST_F(TextTest, AnOwnValidationTextJoinsTheVocabulary) {
   config.validation_text = write_bytes(folder_ / "v.txt", "xyzxyz");
   const auto d = open_seeded(config, block(8));
   EXPECT_EQ(d->tokenizer().vocab_size(), 13);
+  EXPECT_NE(d->describe().find("13 different (3 not in the part to train on)"),
+            std::string::npos)
+      << d->describe();
   EXPECT_EQ(d->examples(Split::train), 3);  // nothing is cut from the text
   EXPECT_EQ(texts(*d, Split::validation)[0].substr(0, 5), "xyzxy");
   config.validation_text = write_bytes(folder_ / "v.txt", "x");

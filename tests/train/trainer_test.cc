@@ -96,6 +96,35 @@ TEST(Trainer, AStopBetweenTwoEvaluationsChangesNothing) {
   expect_same_run(straight / "last.safetensors", parts / "last.safetensors");
 }
 
+// The steps at which a run was measured.
+struct Evaluations final : TrainObserver {
+  std::vector<std::int64_t> steps;
+  void on_evaluation(const TrainEvaluation& e) override {
+    steps.push_back(e.step);
+  }
+};
+
+TEST(Trainer, AnEvaluationThatAnInterruptSkippedIsMadeUpFor) {
+  TempFolder folder;
+  Evaluations evaluations;
+  auto first = make_trainer(folder.path(), small_run());
+  first->add(evaluations);
+  EXPECT_EQ(
+      first->run({.interrupted = [&] { return first->steps_done() == 10; }}),
+      TrainEnd::interrupted);
+  EXPECT_EQ(evaluations.steps, (std::vector<std::int64_t>{0, 5}));
+  auto second = make_trainer(folder.path(), small_run());
+  second->resume(folder / "last.safetensors");
+  second->add(evaluations);
+  second->run();
+  EXPECT_EQ(evaluations.steps, (std::vector<std::int64_t>{0, 5, 10, 15, 20}));
+  auto third = make_trainer(folder.path(), small_run());
+  third->resume(folder / "last.safetensors");
+  third->add(evaluations);
+  third->run();
+  EXPECT_EQ(evaluations.steps.size(), 5u) << "a finished run is not measured";
+}
+
 TEST(Trainer, ThreadsChangeNoBit) {
   TempFolder one, two;
   const int before = runtime::threads();
