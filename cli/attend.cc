@@ -166,43 +166,52 @@ int run(const Options& options) {
 }
 
 const RegisterCommand kAttend({
-    "attend",
-    "Show where the heads of a model look on a text",
-    [](CLI::App& app) {
-      auto options = std::make_shared<Options>();
-      add_run(app, options->run);
-      app.add_option("--prompt", options->prompt, "The text")->required();
-      app.add_option("--layer", options->layer,
-                     "One layer, counted from 0; -1: all")
-          ->check(whole_number(-1, kMostHeads))
-          ->type_name("N");
-      app.add_option("--head", options->head,
-                     "One head, counted from 0; -1: all")
-          ->check(whole_number(-1, kMostHeads))
-          ->type_name("N");
-      CLI::Option* stage = app.add_option(
-          "--stage", options->stage,
-          "raw: q·k; scaled: q·k/√d; weights: after the softmax");
-      CLI::Option* output =
-          app.add_option("-o,--output", options->output,
-                         "Write FILE.svg, FILE.json or FILE.npy instead of "
-                         "drawing in the terminal")
-              ->type_name("FILE");
-      CLI::Option* steps =
-          app.add_flag("--steps", options->steps,
-                       "The arithmetic of one head on real numbers, by default "
-                       "layer 0, head 0");
-      add_threads(app, options->threads);
-      CLI::Option* json =
-          app.add_flag("--json", options->json, "Numbers to standard output");
-      json->excludes(output);
-      steps->excludes(stage)->excludes(output)->excludes(json);
-      app.footer(
-          "A pair that the causal mask hides is blank in pictures and null in "
-          "JSON; in npy its weight is 0, its score -inf.\n"
-          "Example: qkv attend runs/words --prompt attention --layer 1");
-      return [options] { return run(*options); };
-    },
+    .name = "attend",
+    .purpose = Purpose::look,
+    .help = "Show where the heads of a model look on a text",
+    .examples =
+        {{"Every head of a model, in the terminal",
+          "qkv attend runs/words --prompt attention"},
+         {"One head, as a picture",
+          "qkv attend runs/words --prompt attention --layer 1 --head 2 -o "
+          "head.svg"},
+         {"Its arithmetic, number by number",
+          "qkv attend runs/words --prompt cat --steps"}},
+    .about =
+        "A pair that the causal mask hides is blank in pictures and null in "
+        "JSON; in npy its weight is 0, its score -inf.",
+    .setup =
+        [](CLI::App& app) {
+          auto options = std::make_shared<Options>();
+          add_run(app, options->run);
+          app.add_option("--prompt", options->prompt, "The text")->required();
+          app.add_option("--layer", options->layer,
+                         "One layer, counted from 0; -1: all")
+              ->check(whole_number(-1, kMostHeads))
+              ->type_name("N");
+          app.add_option("--head", options->head,
+                         "One head, counted from 0; -1: all")
+              ->check(whole_number(-1, kMostHeads))
+              ->type_name("N");
+          CLI::Option* stage = app.add_option(
+              "--stage", options->stage,
+              "raw: q.k; scaled: q.k/sqrt(d); weights: after the softmax");
+          CLI::Option* output =
+              app.add_option("-o,--output", options->output,
+                             "Write FILE.svg, FILE.json or FILE.npy instead of "
+                             "drawing in the terminal")
+                  ->type_name("FILE");
+          CLI::Option* steps = app.add_flag(
+              "--steps", options->steps,
+              "The arithmetic of one head on real numbers, by default "
+              "layer 0, head 0");
+          add_threads(app, options->threads);
+          CLI::Option* json = app.add_flag("--json", options->json,
+                                           "Numbers to standard output");
+          json->excludes(output);
+          steps->excludes(stage)->excludes(output)->excludes(json);
+          return [options] { return run(*options); };
+        },
 });
 
 }  // namespace

@@ -17,15 +17,29 @@ inline constexpr int kNumeric = 4;
 inline constexpr int kInterrupted = 130;  // after saving
 inline constexpr int kTerminated = 143;
 
+// What somebody wants who comes to a subcommand; the overview is in this order.
+enum class Purpose { train, use, look, program };
+
+struct Example {
+  std::string what;  // what the line is for: "Go on with a run"
+  std::string line;  // "qkv train --resume runs/names": a test runs it
+};
+
 struct Command {
   std::string name;
-  std::string help;
+  Purpose purpose;
+  std::string help;  // what it does, in one line without a full stop
+  std::vector<Example> examples;
+  std::string about;  // what no option tells; paragraphs end with a line break
   // Adds the options to the subcommand and returns what runs it; that returns
   // the exit code, or throws.
   std::function<std::function<int()>(CLI::App&)> setup;
+  // The section of --config FILE that holds its options; empty: its name.
+  std::string section = {};
 };
 
-std::vector<Command>& commands();
+std::vector<Command>& commands();  // in the order of the overview
+const Command* find_command(std::string_view name);  // null: there is none
 
 struct RegisterCommand {
   explicit RegisterCommand(Command command);

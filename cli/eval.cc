@@ -102,29 +102,34 @@ int run(const Options& options) {
 }
 
 const RegisterCommand kEval({
-    "eval",
-    "Measure a model: loss, perplexity, bits per byte",
-    [](CLI::App& app) {
-      auto options = std::make_shared<Options>();
-      add_run(app, options->run);
-      CLI::Option* split =
-          app.add_option("--split", options->split,
-                         "Of the data it was trained on: train or validation");
-      app.add_option("--text", options->text,
-                     "Measure on this text file instead")
-          ->excludes(split)
-          ->type_name("FILE");
-      app.add_option("--batch-size", options->batch_size, "Sequences at once")
-          ->check(whole_number(1, 1 << 20))
-          ->type_name("N");
-      add_threads(app, options->threads);
-      app.add_flag("--json", options->json, "One JSON object");
-      app.footer(
-          "The whole split is measured; running text in windows of the "
-          "context that do not overlap.\n"
-          "Example: qkv eval runs/words");
-      return [options] { return run(*options); };
-    },
+    .name = "eval",
+    .purpose = Purpose::use,
+    .help = "Measure a model: loss, perplexity, bits per byte",
+    .examples = {{"On what was held out of its own data",
+                  "qkv eval runs/names"},
+                 {"On another text, for a program to read",
+                  "qkv eval runs/corpus --text other.txt --json"}},
+    .about = "The whole split is measured; running text in windows of the "
+             "context that do not overlap.",
+    .setup =
+        [](CLI::App& app) {
+          auto options = std::make_shared<Options>();
+          add_run(app, options->run);
+          CLI::Option* split = app.add_option(
+              "--split", options->split,
+              "Of the data it was trained on: train or validation");
+          app.add_option("--text", options->text,
+                         "Measure on this text file instead")
+              ->excludes(split)
+              ->type_name("FILE");
+          app.add_option("--batch-size", options->batch_size,
+                         "Sequences at once")
+              ->check(whole_number(1, 1 << 20))
+              ->type_name("N");
+          add_threads(app, options->threads);
+          app.add_flag("--json", options->json, "One JSON object");
+          return [options] { return run(*options); };
+        },
 });
 
 }  // namespace

@@ -107,19 +107,25 @@ int run(const Options& options) {
 }
 
 const RegisterCommand kInfo({
-    "info",
-    "Tell what a run, a checkpoint, a safetensors file or this machine holds",
-    [](CLI::App& app) {
-      auto options = std::make_shared<Options>();
-      app.add_option("PATH", options->path,
-                     "Run, checkpoint or safetensors file; none: this machine")
-          ->type_name("");
-      app.add_flag("--tensors", options->tensors,
-                   "Of a checkpoint, too, the tensors it holds");
-      app.add_flag("--json", options->json, "One JSON object");
-      app.footer("Example: qkv info runs/words");
-      return [options] { return run(*options); };
-    },
+    .name = "info",
+    .purpose = Purpose::look,
+    .help = "Tell what a run, a safetensors file or this machine holds",
+    .examples = {{"A model and how it was trained", "qkv info runs/names"},
+                 {"Names and shapes of its tensors",
+                  "qkv info runs/names/best.safetensors --tensors"},
+                 {"This machine", "qkv info"}},
+    .setup =
+        [](CLI::App& app) {
+          auto options = std::make_shared<Options>();
+          app.add_option(
+                 "PATH", options->path,
+                 "Run, checkpoint or safetensors file; none: this machine")
+              ->type_name("RUN");
+          app.add_flag("--tensors", options->tensors,
+                       "Of a checkpoint, too, the tensors it holds");
+          app.add_flag("--json", options->json, "One JSON object");
+          return [options] { return run(*options); };
+        },
 });
 
 }  // namespace

@@ -206,41 +206,48 @@ int run(const Options& options) {
 }
 
 const RegisterCommand kLayer({
-    "layer",
-    "Run one attention module kept as a PyTorch state dict, with gradients",
-    [](CLI::App& app) {
-      auto options = std::make_shared<Options>();
-      app.add_option("--weights", options->weights,
-                     "The state dict, as safetensors; its names tell the kind "
-                     "of module")
-          ->type_name("FILE")
-          ->required();
-      app.add_option("--input", options->input,
-                     "safetensors with x (B,T,D), for cross attention memory "
-                     "(B,S,D_kv), and, where gradients are wanted, grad_out")
-          ->type_name("FILE")
-          ->required();
-      app.add_option("--heads", options->heads,
-                     "Heads; not needed for SelfAttention")
-          ->check(whole_number(1, std::int64_t{1} << 40))
-          ->type_name("H")
-          ->default_str("");
-      app.add_option("--mask", options->mask,
-                     "none, causal or window:N (a position and the N-1 before "
-                     "it); aligned at the last query and key");
-      app.add_option("--dtype", options->dtype, "Compute and write in it")
-          ->check(CLI::IsMember({"f32", "f64"}));
-      app.add_option("--output", options->output,
-                     "safetensors: out, weights, and the gradients grad.x, "
-                     "grad.memory, grad.PARAMETER")
-          ->type_name("FILE")
-          ->required();
-      add_threads(app, options->threads);
-      app.footer(
-          "Example: qkv layer --weights W.safetensors --input X.safetensors "
-          "--heads 8 --mask causal --dtype f64 --output Y.safetensors");
-      return [options] { return run(*options); };
-    },
+    .name = "layer",
+    .purpose = Purpose::look,
+    .help =
+        "Run one attention module kept as a PyTorch state dict, with gradients",
+    .examples =
+        {{"Causal attention of 8 heads, in double precision",
+          "qkv layer --weights W.safetensors --input X.safetensors --heads 8 "
+          "--mask causal --dtype f64 --output Y.safetensors"}},
+    .setup =
+        [](CLI::App& app) {
+          auto options = std::make_shared<Options>();
+          app.add_option(
+                 "--weights", options->weights,
+                 "The state dict, as safetensors; its names tell the kind "
+                 "of module")
+              ->type_name("FILE")
+              ->required();
+          app.add_option(
+                 "--input", options->input,
+                 "safetensors with x (B,T,D), for cross attention memory "
+                 "(B,S,D_kv), and, where gradients are wanted, grad_out")
+              ->type_name("FILE")
+              ->required();
+          app.add_option("--heads", options->heads,
+                         "Heads; not needed for SelfAttention")
+              ->check(whole_number(1, std::int64_t{1} << 40))
+              ->type_name("H")
+              ->default_str("");
+          app.add_option(
+              "--mask", options->mask,
+              "none, causal or window:N (a position and the N-1 before "
+              "it); aligned at the last query and key");
+          app.add_option("--dtype", options->dtype, "Compute and write in it")
+              ->check(CLI::IsMember({"f32", "f64"}));
+          app.add_option("--output", options->output,
+                         "safetensors: out, weights, and the gradients grad.x, "
+                         "grad.memory, grad.PARAMETER")
+              ->type_name("FILE")
+              ->required();
+          add_threads(app, options->threads);
+          return [options] { return run(*options); };
+        },
 });
 
 }  // namespace

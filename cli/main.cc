@@ -4,8 +4,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <clocale>
@@ -13,26 +11,18 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
-#include <sstream>
 #include <system_error>
 
 #include "cli/command.h"
+#include "cli/command_line.h"
+#include "cli/command_page.h"
+#include "cli/help.h"
 #include "cli/terminal.h"
 #include "core/check.h"
-#include "core/fields_json.h"
 #include "qkv/error.h"
 #include "qkv/runtime.h"
 
 namespace qkv::cli {
-
-std::vector<Command>& commands() {
-  static std::vector<Command> commands;
-  return commands;
-}
-
-RegisterCommand::RegisterCommand(Command command) {
-  commands().push_back(std::move(command));
-}
 
 namespace {
 
@@ -60,51 +50,6 @@ void complain(const std::string& text) {
   note(line);
 }
 
-// Refuses --option '' and an empty argument: most come from a variable of a
-// script that was never set, and would silently mean the default.
-void refuse_empty(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_name() == "--prompt") continue;
-    for (const std::string& value : option->results())
-      if (value.empty())
-        fail_input("{} is empty: give it a value, or leave it out",
-                   option->get_name());
-  }
-}
-
-// What the user wrote that CLI11 did not know, with the nearest name.
-std::string suggestion(const CLI::App& app, const std::string& written) {
-  std::vector<std::string> names;
-  if (written.starts_with("-")) {
-    for (const CLI::Option* option : app.get_options())
-      for (const std::string& name : option->get_lnames())
-        names.push_back("--" + name);
-  } else {
-    for (const Command& command : commands()) names.push_back(command.name);
-  }
-  const std::string near = nearest(written, names);
-  return near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
-}
-
-int usage_error(const CLI::App& top, const CLI::ParseError& error) {
-  const CLI::App* app = &top;
-  if (!top.get_subcommands().empty()) app = top.get_subcommands().front();
-  std::string text = error.what();
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  if (dynamic_cast<const CLI::ExtrasError*>(&error)) {
-    const auto rest = top.remaining(true);
-    const std::string first = rest.empty() ? "" : rest.front();
-    text = first.starts_with("-")
-               ? fmt::format("there is no option '{}'", first)
-           : app == &top ? fmt::format("there is no subcommand '{}'", first)
-                         : fmt::format("'{}' is one argument too many", first);
-    text += suggestion(*app, first);
-  }
-  const std::string name = app == &top ? "qkv" : "qkv " + app->get_name();
-  complain(fmt::format("{}: {}; see {} --help", name, text, name));
-  return kBadInput;
-}
-
 // A reader that has seen enough (qkv … | head) is no failure.
 int output_failed(int error) {
   if (error == EPIPE) return kDone;
@@ -123,46 +68,36 @@ void hold_standard_files() {
   if (file >= 0) close(file);
 }
 
-int run(int argc, char** argv) {
-  CLI::App app{"qkv trains, runs and looks inside transformer language models",
-               "qkv"};
-  app.set_version_flag("--version", std::string("qkv ") + kVersion);
-  app.require_subcommand(0, 1);
-  app.footer("qkv SUBCOMMAND --help tells the rest");
-  std::sort(commands().begin(), commands().end(),
-            [](const Command& a, const Command& b) { return a.name < b.name; });
-  // Only the subcommand that was named is set up: starting stays quick.
-  std::vector<std::function<int()>> runs(commands().size());
-  std::vector<CLI::App*> subcommands;
-  const auto named = std::find_if(
-      argv + 1, argv + argc, [](const char* word) { return *word != '-'; });
-  for (std::size_t i = 0; i < commands().size(); ++i) {
-    Command& command = commands()[i];
-    CLI::App* sub = app.add_subcommand(command.name, command.help);
-    // Of an option given twice the later one counts: scripts add to a line.
-    sub->option_defaults()->always_capture_default()->multi_option_policy(
-        CLI::MultiOptionPolicy::TakeLast);
-    if (named != argv + argc && command.name == *named)
-      runs[i] = command.setup(*sub);
-    subcommands.push_back(sub);
-  }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    std::ostringstream text;
-    app.exit(help, text, text);
-    fmt::print("{}", text.str());
+std::string version_text() {
+  std::string sets;
+  for (const std::string& set : runtime::instruction_sets())
+    sets += (sets.empty() ? "" : ", ") + set;
+  return fmt::format("qkv {}\nkernels for {}; on this machine {}\n", kVersion,
+                     sets, runtime::instruction_set());
+}
+
+int run(std::vector<std::string> words) {
+  if (!words.empty() && words[0] == "--") words.erase(words.begin());
+  if (words.empty() || words[0] == "--help" || words[0] == "-h") {
+    fmt::print("{}", overview_text(help_style()));
     return kDone;
-  } catch (const CLI::ParseError& error) {
-    return usage_error(app, error);
   }
-  for (std::size_t i = 0; i < subcommands.size(); ++i)
-    if (subcommands[i]->parsed()) {
-      refuse_empty(*subcommands[i]);
-      return runs[i]();
-    }
-  fmt::print("{}", app.help());
-  return kDone;
+  if (words[0] == "--version") {
+    fmt::print("{}", version_text());
+    return kDone;
+  }
+  // Only the subcommand that was named is set up: starting stays quick.
+  const Command& command = command_named(words[0]);
+  CLI::App app(command.help, command.name);
+  prepare(app);
+  const auto work = command.setup(app);
+  try {
+    parse_words(command, app, {words.begin() + 1, words.end()});
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", help_text(page_of(command), help_style()));
+    return kDone;
+  }
+  return work();
 }
 
 }  // namespace
@@ -183,7 +118,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   int code;
   try {
-    code = cli::run(argc, argv);
+    code = cli::run({argv + std::min(argc, 1), argv + argc});
   } catch (const Error& error) {
     cli::complain(fmt::format("qkv: {}", error.what()));
     code = cli::exit_code(error.kind());

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "cli/command_page.h"
 #include "core/check.h"
 #include "core/fields_json.h"
 #include "core/json.h"
@@ -16,7 +17,7 @@ CLI::Option* add_run(CLI::App& app, std::string& path) {
   return app
       .add_option("RUN", path, "Folder of a training run, or a checkpoint file")
       ->required()
-      ->type_name("");
+      ->type_name("RUN");
 }
 
 CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
@@ -39,6 +40,7 @@ CLI::Option* add_threads(CLI::App& app, int& threads) {
   return app
       .add_option("--threads", threads,
                   "Threads to compute with, 0: all that this process may use")
+      ->group(kCommonGroup)
       ->check(whole_number(0, 1024))
       ->type_name("N");
 }

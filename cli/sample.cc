@@ -105,44 +105,51 @@ int run(const Options& options) {
 }
 
 const RegisterCommand kSample({
-    "sample",
-    "Make up text with a trained model",
-    [](CLI::App& app) {
-      auto options = std::make_shared<Options>();
-      add_run(app, options->run);
-      app.add_option("--prompt", options->prompt,
-                     "Text to go on from; without it a task asks its own "
-                     "questions");
-      app.add_option("--count", options->count,
-                     "Samples to draw; by default 10 items, or one text")
-          ->check(whole_number(0, kAnyCount))
-          ->default_str("")
-          ->type_name("N");
-      app.add_option("--tokens", options->tokens,
-                     "Most tokens of a sample; by default an item's longest, "
-                     "or 500")
-          ->check(whole_number(0, kAnyCount))
-          ->default_str("")
-          ->type_name("N");
-      app.add_option("--seed", options->seed,
-                     "Of the first sample; the next has one more. The same "
-                     "seed gives the same text")
-          ->check(
-              whole_number(std::numeric_limits<std::int64_t>::min(), kAnyCount))
-          ->type_name("N");
-      options->sampling.add(app, "Sampling", [](FieldVisitor& visitor) {
-        generate::SampleOptions defaults;
-        visit_fields(visitor, defaults);
-      });
-      add_threads(app, options->threads);
-      app.add_flag("--json", options->json, "One JSON object a line");
-      app.footer(
-          "Past the model's context the oldest tokens are forgotten: each new "
-          "token sees the last ones that fit.\n"
-          "Example: qkv sample runs/words --prompt un --count 5 --temperature "
-          "0.8");
-      return [options] { return run(*options); };
-    },
+    .name = "sample",
+    .purpose = Purpose::use,
+    .help = "Make up text with a trained model",
+    .examples = {{"Names that no one has", "qkv sample runs/names"},
+                 {"A text that goes on from another, less daring",
+                  "qkv sample runs/corpus --prompt 'To be' --temperature 0.8 "
+                  "--tokens 200"},
+                 {"The likeliest only, for a program to read",
+                  "qkv sample runs/names --prompt an --temperature 0 --count "
+                  "1 --json"}},
+    .about = "Past the model's context the oldest tokens are forgotten: each "
+             "new token sees the last ones that fit.",
+    .setup =
+        [](CLI::App& app) {
+          auto options = std::make_shared<Options>();
+          add_run(app, options->run);
+          app.add_option("--prompt", options->prompt,
+                         "Text to go on from; without it a task asks its own "
+                         "questions");
+          app.add_option("--count", options->count,
+                         "Samples to draw; by default 10 items, or one text")
+              ->check(whole_number(0, kAnyCount))
+              ->default_str("")
+              ->type_name("N");
+          app.add_option(
+                 "--tokens", options->tokens,
+                 "Most tokens of a sample; by default an item's longest, "
+                 "or 500")
+              ->check(whole_number(0, kAnyCount))
+              ->default_str("")
+              ->type_name("N");
+          app.add_option("--seed", options->seed,
+                         "Of the first sample; the next has one more. The same "
+                         "seed gives the same text")
+              ->check(whole_number(std::numeric_limits<std::int64_t>::min(),
+                                   kAnyCount))
+              ->type_name("N");
+          options->sampling.add(app, "Sampling", [](FieldVisitor& visitor) {
+            generate::SampleOptions defaults;
+            visit_fields(visitor, defaults);
+          });
+          add_threads(app, options->threads);
+          app.add_flag("--json", options->json, "One JSON object a line");
+          return [options] { return run(*options); };
+        },
 });
 
 }  // namespace

@@ -5,11 +5,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace qkv::cli {
 namespace {
@@ -56,6 +58,27 @@ int columns() {
     if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
       return size.ws_col;
   return 80;
+}
+
+std::vector<std::string> wrap(std::string_view text, int columns) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    std::string line;
+    for (std::string_view rest = text.substr(0, end); !rest.empty();) {
+      const auto blank = std::min(rest.find(' '), rest.size());
+      const std::string word(rest.substr(0, blank));
+      rest.remove_prefix(std::min(blank + 1, rest.size()));
+      if (!line.empty() &&
+          static_cast<int>(line.size() + 1 + word.size()) > columns)
+        lines.push_back(std::exchange(line, word));
+      else
+        line += (line.empty() ? "" : " ") + word;
+    }
+    lines.push_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
 }
 
 std::string with_commas(std::int64_t n) {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace qkv::cli {
 
@@ -13,6 +15,10 @@ bool can_redraw(int descriptor);
 bool can_colour(int descriptor);
 bool utf8_locale();
 int columns();  // COLUMNS, the terminal's width, or 80
+
+// Lines of at most so many columns, broken at blanks (a longer word stands for
+// itself) and at line breaks.
+std::vector<std::string> wrap(std::string_view text, int columns);
 
 std::string with_commas(std::int64_t n);    // "1,234,567"
 std::string short_count(double n);          // "204.5 K", "10.7 M"

@@ -166,17 +166,25 @@ int run(const TrainOptions& options) {
 }
 
 const RegisterCommand kTrain({
-    "train",
-    "Train a model",
-    [](CLI::App& app) {
-      auto options = std::make_shared<TrainOptions>();
-      add_train_options(app, *options);
-      app.footer(
-          "Without data options it trains on the English words of Debian's "
-          "wamerican.\n"
-          "Example: qkv train --lines names.txt --steps 2000 --out runs/names");
-      return [options] { return run(*options); };
-    },
+    .name = "train",
+    .purpose = Purpose::train,
+    .help = "Train a model",
+    .examples = {{"Names like those of a file with one a line",
+                  "qkv train --lines names.txt --steps 2000 --out runs/names"},
+                 {"Running text, for ten minutes",
+                  "qkv train --text corpus.txt --max-time 10m"},
+                 {"Go on with a run, bit for bit",
+                  "qkv train --resume runs/names"},
+                 {"What a large model would cost",
+                  "qkv train --preset gpt2 --dry-run"}},
+    .about = "Without data options it trains on the English words of Debian's "
+             "wamerican. Ctrl-C ends a run after saving it.",
+    .setup =
+        [](CLI::App& app) {
+          auto options = std::make_shared<TrainOptions>();
+          add_train_options(app, *options);
+          return [options] { return run(*options); };
+        },
 });
 
 }  // namespace

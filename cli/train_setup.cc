@@ -169,7 +169,7 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
       ->group(run)
       ->excludes(resume);
   app.add_flag("--quiet", o.quiet, "No progress")->group(run);
-  add_threads(app, o.threads)->group(run);
+  add_threads(app, o.threads);
 
   std::string names;
   for (const Preset& p : presets())

@@ -1,5 +1,7 @@
 #include "core/fields_json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -29,11 +31,14 @@ bool in_range(double value, const Field& field) {
          value <= field.max;
 }
 
-std::string join(std::span<const std::string_view> names) {
-  std::string text;
-  for (std::string_view name : names)
-    text += (text.empty() ? "" : ", ") + std::string(name);
-  return text;
+std::string one_of(std::span<const std::string_view> names) {
+  return fmt::format("one of {}", fmt::join(names, ", "));
+}
+
+std::string did_you_mean(std::string_view written,
+                         std::span<const std::string_view> names) {
+  return qkv::did_you_mean(
+      written, std::vector<std::string>(names.begin(), names.end()));
 }
 
 class ToJson final : public FieldVisitor {
@@ -103,7 +108,9 @@ class FromJson final : public FieldVisitor {
           index = static_cast<int>(i);
           return;
         }
-    wrong(f, *given, "one of " + join(choices));
+    wrong(f, *given, one_of(choices),
+          given->is_string() ? did_you_mean(given->get<std::string>(), choices)
+                             : "");
   }
 
  private:
@@ -113,9 +120,11 @@ class FromJson final : public FieldVisitor {
     return it == object_.end() ? nullptr : &*it;
   }
   [[noreturn]] void wrong(const Field& f, const json& given,
-                          const std::string& allowed) {
-    fail_input("{}: {} must be {}, not {}", where_, f.name, allowed,
-               given.dump(-1, ' ', false, json::error_handler_t::replace));
+                          const std::string& allowed,
+                          const std::string& hint = "") {
+    fail_input("{}: {} must be {}, not {}{}", where_, f.name, allowed,
+               given.dump(-1, ' ', false, json::error_handler_t::replace),
+               hint);
   }
 
   const json& object_;
@@ -164,7 +173,7 @@ class FromText final : public FieldVisitor {
                     const Field& f) override {
     if (f.name != name_) return;
     if (std::find(choices.begin(), choices.end(), text_) == choices.end())
-      wrong("one of " + join(choices));
+      wrong(one_of(choices), did_you_mean(text_, choices));
     result = text_;
   }
 
@@ -177,8 +186,9 @@ class FromText final : public FieldVisitor {
     auto [stop, error] = std::from_chars(begin, end, value);
     return error == std::errc() && stop == end;
   }
-  [[noreturn]] void wrong(const std::string& allowed) {
-    fail_input("{} must be {}, not '{}'", what_, allowed, text_);
+  [[noreturn]] void wrong(const std::string& allowed,
+                          const std::string& hint = "") {
+    fail_input("{} must be {}, not '{}'{}", what_, allowed, text_, hint);
   }
 
   const std::string& text_;
@@ -219,9 +229,8 @@ void fields_from_json(const json& object, VisitConfig config,
     if (std::find(visitor.names.begin(), visitor.names.end(), name) !=
         visitor.names.end())
       continue;
-    const std::string near = nearest(name, visitor.names);
     fail_input("{}: there is no field '{}'{}", where, name,
-               near.empty() ? "" : "; did you mean '" + near + "'?");
+               did_you_mean(name, visitor.names));
   }
 }
 
@@ -257,7 +266,19 @@ std::string nearest(std::string_view written,
       best = candidate;
     }
   }
+  if (!best.empty() || written.size() < 3) return best;
+  const auto begun = [&](const std::string& candidate) {
+    return candidate.starts_with(written);
+  };
+  if (std::count_if(candidates.begin(), candidates.end(), begun) == 1)
+    best = *std::find_if(candidates.begin(), candidates.end(), begun);
   return best;
+}
+
+std::string did_you_mean(std::string_view written,
+                         const std::vector<std::string>& candidates) {
+  const std::string near = nearest(written, candidates);
+  return near.empty() ? "" : "; did you mean '" + near + "'?";
 }
 
 }  // namespace qkv

@@ -30,9 +30,12 @@ nlohmann::json field_from_text(const std::string& text, std::string_view name,
 // One line for each field that differs: "n_layer: 4 here, 6 there".
 std::vector<std::string> field_differences(VisitConfig here, VisitConfig there);
 
-// The name among candidates that is nearest to what was written, or empty when
-// none is near: for "did you mean".
+// The name among candidates that is nearest to what was written, or the only
+// one that it begins; empty when none is near.
 std::string nearest(std::string_view written,
                     const std::vector<std::string>& candidates);
+// "; did you mean 'NAME'?" with the nearest, to end a message; or empty.
+std::string did_you_mean(std::string_view written,
+                         const std::vector<std::string>& candidates);
 
 }  // namespace qkv

@@ -25,10 +25,8 @@ const TaskKind& find_task(const std::string& name) {
     if (kind.name == name) return kind;
     names.emplace_back(kind.name);
   }
-  const std::string near = nearest(name, names);
   fail_input("there is no task {}; there are {}{}", quote(name),
-             fmt::join(names, ", "),
-             near.empty() ? "" : "; did you mean '" + near + "'?");
+             fmt::join(names, ", "), did_you_mean(name, names));
 }
 
 std::int64_t choose(std::string_view name, std::string_view field,

@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/check.h"
+#include "core/fields_json.h"
 #include "qkv/model.h"
 
 namespace qkv {
@@ -28,12 +31,13 @@ std::vector<ModelKind> model_kinds() {
 }
 
 std::unique_ptr<ModelConfig> model_config(std::string_view kind) {
-  std::string names;
+  std::vector<std::string> names;
   for (const ModelKind& known : model_kinds()) {
     if (known.name == kind) return known.config();
-    names += (names.empty() ? "" : ", ") + std::string(known.name);
+    names.emplace_back(known.name);
   }
-  fail_input("there is no model '{}'; there are: {}", kind, names);
+  fail_input("there is no model '{}'; there are {}{}", kind,
+             fmt::join(names, ", "), did_you_mean(kind, names));
 }
 
 Loss LanguageModel::loss(const Tensor& ids, const Tensor& targets,

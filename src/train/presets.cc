@@ -1,4 +1,6 @@
 // Published settings, each with its source.
+#include <fmt/format.h>
+
 #include "core/check.h"
 #include "core/fields_json.h"
 #include "core/json.h"
@@ -97,15 +99,12 @@ const std::vector<Preset>& presets() { return kPresets; }
 
 const Preset& preset(std::string_view name) {
   std::vector<std::string> names;
-  std::string list;
   for (const Preset& p : kPresets) {
     if (p.name == name) return p;
     names.emplace_back(p.name);
-    list += (list.empty() ? "" : ", ") + names.back();
   }
-  const std::string near = nearest(name, names);
-  fail_input("there is no preset '{}'{}; there are: {}", name,
-             near.empty() ? "" : ", did you mean '" + near + "'?", list);
+  fail_input("there is no preset '{}'; there are {}{}", name,
+             fmt::join(names, ", "), did_you_mean(name, names));
 }
 
 std::unique_ptr<ModelConfig> apply_preset(const Preset& preset,
