@@ -2,8 +2,11 @@
 // and a gradient.
 #include "qkv/attention.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "qkv/autograd.h"
 #include "qkv/nn/attention.h"
@@ -40,6 +43,35 @@ void print_first(const char* title, const Tensor& weights) {
     }
     std::printf("   sum %.2f\n", sum);
   }
+}
+
+// Each head by itself, with its own rows of the packed projection; their
+// outputs side by side go through the output projection.
+Tensor heads_apart(const nn::MultiHeadSelfAttention& m, const Tensor& x,
+                   std::int64_t heads) {
+  const std::int64_t batch = x.dim(0), length = x.dim(1), width = x.dim(2);
+  const std::int64_t d = width / heads;
+  std::vector<Tensor> outputs;
+  for (std::int64_t h = 0; h < heads; ++h) {
+    const auto project = [&](int part) {  // 0 queries, 1 keys, 2 values
+      const std::int64_t row = part * width + h * d;
+      return reshape(linear(x, slice(m.qkv.weight, 0, row, row + d),
+                            slice(m.qkv.bias, 0, row, row + d)),
+                     {batch, 1, length, d});
+    };
+    outputs.push_back(
+        reshape(attention(project(0), project(1), project(2)).output,
+                {batch, length, d}));
+  }
+  return linear(concat(outputs, 2), m.out_proj.weight, m.out_proj.bias);
+}
+
+double largest_difference(const Tensor& a, const Tensor& b) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < a.numel(); ++i)
+    largest = std::max(
+        largest, std::abs(double{a.data<float>()[i]} - b.data<float>()[i]));
+  return largest;
 }
 
 }  // namespace
@@ -83,4 +115,10 @@ int main() {
   std::printf("\nd mean(out) / d x has shape %s, d / d query.weight %s\n",
               x.grad().shape().str().c_str(),
               self.query.weight.grad().shape().str().c_str());
+
+  std::printf(
+      "\n8 heads of one packed projection, or 8 separate heads side by side: "
+      "largest difference %.6f\n",
+      largest_difference(multi_head.forward(y).output,
+                         heads_apart(multi_head, y, 8)));
 }

@@ -31,7 +31,7 @@ TEST(AttentionExample, PrintsShapesAndWeights) {
       shell("'" + std::string(QKV_BINARY_DIR) + "/bin/example_attention'");
   ASSERT_EQ(result.status, 0) << result.output;
   const auto lines = lines_of(result.output);
-  ASSERT_EQ(lines.size(), 20u) << result.output;
+  ASSERT_EQ(lines.size(), 22u) << result.output;
   EXPECT_EQ(lines[0],
             "SelfAttention(32)             x (2,5,32)                      -> "
             "out (2,5,32)   weights (2,5,5)");
@@ -62,6 +62,9 @@ TEST(AttentionExample, PrintsShapesAndWeights) {
   }
   EXPECT_EQ(lines[19],
             "d mean(out) / d x has shape (2,5,32), d / d query.weight (32,32)");
+  EXPECT_EQ(lines[21],
+            "8 heads of one packed projection, or 8 separate heads side by "
+            "side: largest difference 0.000000");
 }
 
 }  // namespace
