@@ -60,11 +60,11 @@ class QKV_API Dataset {
 // What to train on: a file of items, a running text or a task; none of them:
 // English words.
 struct DataConfig {
-  std::string lines;
-  std::string text;
-  std::string validation_text;
+  std::string lines = {};
+  std::string text = {};
+  std::string validation_text = {};
   double validation_fraction = 0.1;
-  std::string task;
+  std::string task = {};
   std::int64_t task_length = 0;
   std::int64_t task_symbols = 0;
 };
@@ -95,7 +95,7 @@ void visit_fields(Visitor&& visit, DataConfig& c) {
 struct OpenOptions {
   std::int64_t block_size = 64;  // T of running text; items bring their own
   // Of the model to go on with; null: one is made from the data.
-  std::shared_ptr<const Tokenizer> tokenizer;
+  std::shared_ptr<const Tokenizer> tokenizer = {};
 };
 
 // The English words are not installed: a program may take something else.

@@ -44,13 +44,13 @@ class QKV_API Sampler {
 };
 
 struct Request {
-  std::vector<std::int64_t> prompt;  // at least one id
+  std::vector<std::int64_t> prompt = {};  // at least one id
   std::int64_t max_tokens = 100;
-  std::vector<std::int64_t> stop;  // generation ends at one of these
-  SampleOptions options;
+  std::vector<std::int64_t> stop = {};  // generation ends at one of these
+  SampleOptions options = {};
   std::int64_t vocab_size = 0;  // only ids below are chosen; 0: all
   // Called for each new token (a stop token too); false ends the sequence.
-  std::function<bool(std::int64_t token)> on_token;
+  std::function<bool(std::int64_t token)> on_token = {};
 };
 
 // Several sequences at once over one model: each has a slot of its cache, one

@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "qkv/export.h"
+#include "qkv/version.h"
 
 namespace qkv {
-
-inline constexpr const char* kVersion = "0.1.0";
 
 namespace runtime {
 
