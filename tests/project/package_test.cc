@@ -88,7 +88,8 @@ TEST_F(Package, IsFoundByPkgConfig) {
 
 TEST_F(Package, HoldsTheProgramAndEveryPublicHeader) {
   const Result version = shell("'" + prefix() + "/bin/qkv' --version");
-  EXPECT_EQ(version.output, std::string("qkv ") + kVersion + "\n");
+  EXPECT_TRUE(version.output.starts_with(std::string("qkv ") + kVersion + "\n"))
+      << version.output;
   const Result difference =
       shell("diff -r '" + (kSource / "include/qkv").string() + "' '" +
             prefix() + "/include/qkv'");
