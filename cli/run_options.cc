@@ -51,16 +51,11 @@ void use_threads(int threads) {
 
 std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer,
                                      const std::string& prompt) {
-  std::vector<std::int64_t> ids;
-  if (tokenizer.start_token()) ids.push_back(*tokenizer.start_token());
   try {
-    const auto text = tokenizer.encode(prompt);
-    ids.insert(ids.end(), text.begin(), text.end());
+    return encode_prompt(tokenizer, prompt);
   } catch (const Error& error) {
     fail_input("--prompt: {}", error.what());
   }
-  if (ids.empty()) ids.push_back(0);
-  return ids;
 }
 
 std::unique_ptr<data::Dataset> reopen_data(const Bundle& bundle,

@@ -30,5 +30,16 @@ install(FILES ${CMAKE_BINARY_DIR}/qkv.pc DESTINATION ${pc_files}
 
 install(TARGETS qkv_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
         COMPONENT program)
+# The manual pages and completions that the program writes about itself.
 install(DIRECTORY ${CMAKE_BINARY_DIR}/man/
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program OPTIONAL)
+set(completions ${CMAKE_BINARY_DIR}/completions)
+install(FILES ${completions}/qkv.bash RENAME qkv
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        COMPONENT program OPTIONAL)
+install(FILES ${completions}/_qkv
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions
+        COMPONENT program OPTIONAL)
+install(FILES ${completions}/qkv.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+        COMPONENT program OPTIONAL)

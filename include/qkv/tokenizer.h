@@ -32,6 +32,11 @@ class QKV_API Tokenizer {
   virtual std::string to_json() const = 0;
 };
 
+// The ids that generation goes on from: the start token, where items have one,
+// then the text's. Never empty: id 0 where there is neither.
+QKV_API std::vector<std::int64_t> encode_prompt(const Tokenizer& tokenizer,
+                                                std::string_view text);
+
 // A token for each different character (Unicode code point) of text, in order
 // of code point. boundary: id 0 starts and stops an item, and the characters
 // follow. Throws when text is empty or not UTF-8.

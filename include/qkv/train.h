@@ -73,7 +73,7 @@ class QKV_API Trainer {
   // none are written.
   Trainer(std::unique_ptr<LanguageModel> model,
           std::unique_ptr<data::Dataset> dataset, const TrainConfig& config,
-          std::string directory, std::string data_config);
+          std::string directory = {}, std::string data_config = {});
   ~Trainer();
 
   void add(TrainObserver& observer);  // which outlives the trainer

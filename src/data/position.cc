@@ -4,14 +4,23 @@
 #include "core/json.h"
 
 namespace qkv::data {
+namespace {
+
+[[noreturn]] void fail_not_started() {
+  fail_input(
+      "[data] the data set was not started: call its start(rng) once, after "
+      "the model was made");
+}
+
+}  // namespace
 
 TorchRng& Position::started() {
-  if (!rng) fail_internal("[data] the data set was not started");
+  if (!rng) fail_not_started();
   return *rng;
 }
 
 std::string Position::str() const {
-  if (!rng) fail_internal("[data] the data set was not started");
+  if (!rng) fail_not_started();
   return nlohmann::ordered_json{{"data", fingerprint}, {"rng", rng->state()}}
       .dump();
 }

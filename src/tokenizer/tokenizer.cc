@@ -23,6 +23,15 @@ constexpr TokenizerKind kKinds[] = {
 
 Tokenizer::~Tokenizer() = default;
 
+std::vector<std::int64_t> encode_prompt(const Tokenizer& tokenizer,
+                                        std::string_view text) {
+  std::vector<std::int64_t> ids = tokenizer.encode(text);
+  if (const auto start = tokenizer.start_token())
+    ids.insert(ids.begin(), *start);
+  if (ids.empty()) ids.push_back(0);
+  return ids;
+}
+
 std::unique_ptr<Tokenizer> tokenizer_from_json(const std::string& json,
                                                const std::string& where) {
   const nlohmann::json value = parse_json(json, where);

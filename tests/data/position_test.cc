@@ -127,8 +127,8 @@ TEST(DataPosition, ADataSetThatWasNotStartedSaysSo) {
   config.task = "sort";
   TorchRng rng(1);
   const auto d = open(config, {}, rng);
-  EXPECT_ERROR(internal, "was not started", d->next(1));
-  EXPECT_ERROR(internal, "was not started", d->state());
+  EXPECT_ERROR(input, "was not started", d->next(1));
+  EXPECT_ERROR(input, "was not started", d->state());
 }
 
 TEST(DataSteadyState, ABatchAllocatesNothing) {

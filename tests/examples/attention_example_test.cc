@@ -1,18 +1,7 @@
-#include <gtest/gtest.h>
-
-#include <sstream>
-
-#include "tests/project/shell.h"
+#include "tests/examples/example.h"
 
 namespace qkv::project {
 namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 // A printed matrix of weights, from the line after its title.
 std::vector<std::vector<double>> matrix_at(
@@ -27,11 +16,8 @@ std::vector<std::vector<double>> matrix_at(
 }
 
 TEST(AttentionExample, PrintsShapesAndWeights) {
-  const Result result =
-      shell("'" + std::string(QKV_BINARY_DIR) + "/bin/example_attention'");
-  ASSERT_EQ(result.status, 0) << result.output;
-  const auto lines = lines_of(result.output);
-  ASSERT_EQ(lines.size(), 22u) << result.output;
+  const auto lines = run_example("attention");
+  ASSERT_EQ(lines.size(), 22u);
   EXPECT_EQ(lines[0],
             "SelfAttention(32)             x (2,5,32)                      -> "
             "out (2,5,32)   weights (2,5,5)");

@@ -30,6 +30,16 @@ TEST(CharacterTokenizer, AnItemsBoundaryIsTokenZero) {
   EXPECT_EQ(t->token_text(0), "·");
 }
 
+TEST(EncodePrompt, BeginsByTheStartTokenAndIsNeverEmpty) {
+  const auto items = character_tokenizer("emma", true);  // and a e m
+  EXPECT_EQ(encode_prompt(*items, ""), Ids{0});
+  EXPECT_EQ(encode_prompt(*items, "me"), (Ids{0, 3, 2}));
+  const auto text = character_tokenizer("emma", false);  // a e m
+  EXPECT_EQ(encode_prompt(*text, "me"), (Ids{2, 1}));
+  EXPECT_EQ(encode_prompt(*text, ""), Ids{0});
+  EXPECT_ERROR(input, "'x' at character 2", encode_prompt(*text, "ax"));
+}
+
 TEST(CharacterTokenizer, NamesACharacterItNeverSaw) {
   const auto t = character_tokenizer("abcf", false);
   EXPECT_ERROR(input, "U+00E9 'é' at character 4 is not in the vocabulary",
