@@ -63,7 +63,8 @@ struct QKV_API LanguageModel : nn::Module {
   // ids (B,T) i64 -> (B,T,V). With context.state, T new tokens per active slot,
   // after those it has seen.
   virtual Tensor logits(const Tensor& ids, Context& context) = 0;
-  // ids and targets (B,T) i64; targets of kIgnore do not count.
+  // ids (B,T) i64, targets (B,S) i64: of the last S <= T positions; targets of
+  // kIgnore do not count.
   virtual Loss loss(const Tensor& ids, const Tensor& targets, Context& context);
   virtual std::unique_ptr<DecodeState> new_state(int slots) = 0;
 

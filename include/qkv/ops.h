@@ -44,6 +44,26 @@ QKV_API Tensor log_softmax(const Tensor& x);
 QKV_API Tensor layer_norm(const Tensor& x, const Tensor& weight,
                           const Tensor& bias, double eps = 1e-5);
 
+// Of each column (the last axis), over all other axes: (x - mean)/√(var + eps)
+// · weight + bias (Ioffe & Szegedy 2015). weight, bias (n). Needs two rows.
+enum class Variance {
+  biased,   // normalises by Σ(x - mean)²/rows, as PyTorch
+  unbiased  // by Σ(x - mean)²/(rows - 1)
+};
+struct BatchNormResult {
+  Tensor output;
+  // Of this batch, (n), without history; variance and its root are unbiased,
+  // as PyTorch keeps them.
+  Tensor mean, variance, deviation;
+};
+QKV_API BatchNormResult batch_norm(const Tensor& x, const Tensor& weight,
+                                   const Tensor& bias, double eps = 1e-5,
+                                   Variance variance = Variance::biased);
+// The same with statistics given, (n) each; no gradient goes to them.
+QKV_API Tensor batch_norm_with(const Tensor& x, const Tensor& weight,
+                               const Tensor& bias, const Tensor& mean,
+                               const Tensor& variance, double eps = 1e-5);
+
 // Along any axis; negative counts from the end.
 QKV_API Tensor sum(const Tensor& x, int axis, bool keep_axis = false);
 QKV_API Tensor mean(const Tensor& x, int axis, bool keep_axis = false);

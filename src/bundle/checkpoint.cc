@@ -91,7 +91,7 @@ void write_checkpoint(const std::string& path, const LanguageModel& model,
                       const json& info) {
   io::NamedTensors tensors;
   std::vector<Tensor> seen;
-  for (const nn::NamedTensor& p : model.parameters()) {
+  for (const nn::NamedTensor& p : model.state()) {
     bool again = false;
     for (const Tensor& other : seen) again |= other.same_storage(p.tensor);
     if (again) continue;  // a tied parameter is stored once

@@ -8,6 +8,7 @@
 #include "models/config_of.h"
 #include "models/gpt_block.h"
 #include "models/gpt_memory.h"
+#include "nn/group.h"
 #include "nn/linear_in.h"
 #include "nn/tap.h"
 #include "qkv/autograd.h"
@@ -114,7 +115,10 @@ class Gpt final : public LanguageModel {
             Context& context) override {
     if (context.tap && context.tap->wants({-1, "logits"}))
       return LanguageModel::loss(ids, targets, context);
-    return head_loss(trunk(ids, context), head_weight_, head_bias_, targets);
+    const std::int64_t length = ids.dim(1);
+    return head_loss(
+        slice(trunk(ids, context), 1, length - targets.dim(1), length),
+        head_weight_, head_bias_, targets);
   }
 
   std::unique_ptr<DecodeState> new_state(int slots) override {
@@ -146,13 +150,6 @@ class Gpt final : public LanguageModel {
   }
 
  private:
-  // A module that only holds others under "transformer.".
-  struct Holder : nn::Module {
-    void add(const std::string& name, nn::Module& part) {
-      add_module(name, part);
-    }
-  };
-
   void draw_normal() {
     const double residual =
         config_.init == Init::gpt2
@@ -212,7 +209,7 @@ class Gpt final : public LanguageModel {
 
   GptConfig config_;
   GptDescription description_;
-  Holder transformer_;
+  nn::Group transformer_;
   nn::Embedding wte_, wpe_;
   nn::Dropout dropout_;
   std::vector<std::unique_ptr<GptBlock>> blocks_;

@@ -42,7 +42,9 @@ std::unique_ptr<ModelConfig> model_config(std::string_view kind) {
 
 Loss LanguageModel::loss(const Tensor& ids, const Tensor& targets,
                          Context& context) {
-  return cross_entropy(logits(ids, context), targets);
+  const std::int64_t length = ids.dim(1);
+  return cross_entropy(
+      slice(logits(ids, context), 1, length - targets.dim(1), length), targets);
 }
 
 }  // namespace qkv

@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "nn/linear_in.h"
+#include "qkv/autograd.h"
 #include "qkv/ops.h"
 
 namespace qkv::nn {
@@ -49,6 +50,36 @@ LayerNorm::LayerNorm(std::int64_t width, bool with_bias, double epsilon)
 
 Tensor LayerNorm::forward(const Tensor& x) const {
   return layer_norm(x, weight, bias, eps);
+}
+
+BatchNorm1d::BatchNorm1d(std::int64_t width, const BatchNormOptions& o)
+    : options(o) {
+  weight = add_parameter("weight", Tensor::full({width}, 1.0));
+  bias = add_parameter("bias", Tensor::zeros({width}));
+  running_mean = add_buffer("running_mean", Tensor::zeros({width}));
+  running_var = add_buffer("running_var", Tensor::full({width}, 1.0));
+  batches_ = add_buffer("num_batches_tracked", Tensor::zeros({}, DType::i64));
+}
+
+Tensor BatchNorm1d::forward(const Tensor& x, const Context& context) {
+  if (context.training) {
+    BatchNormResult result = batch_norm(
+        x, weight, bias, options.eps,
+        options.by_deviation ? Variance::unbiased : Variance::biased);
+    NoGrad no_grad;
+    const auto follow = [&](Tensor& running, const Tensor& now) {
+      running.copy_from(add(scale(running, 1 - options.momentum),
+                            scale(now, options.momentum)));
+    };
+    follow(running_mean, result.mean);
+    follow(running_var,
+           options.by_deviation ? result.deviation : result.variance);
+    ++*batches_.data<std::int64_t>();
+    return result.output;
+  }
+  const Tensor variance =
+      options.by_deviation ? mul(running_var, running_var) : running_var;
+  return batch_norm_with(x, weight, bias, running_mean, variance, options.eps);
 }
 
 Dropout::Dropout(double probability) : p(probability) {

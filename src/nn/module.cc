@@ -21,16 +21,22 @@ bool SkipInit::active() { return t_skip_init; }
 
 std::vector<NamedTensor> Module::parameters() const {
   std::vector<NamedTensor> out;
-  collect("", out);
+  collect("", false, out);
   return out;
 }
 
-void Module::collect(const std::string& prefix,
+std::vector<NamedTensor> Module::state() const {
+  std::vector<NamedTensor> out;
+  collect("", true, out);
+  return out;
+}
+
+void Module::collect(const std::string& prefix, bool buffers,
                      std::vector<NamedTensor>& out) const {
   for (const Entry& entry : entries_) {
     if (entry.module)
-      entry.module->collect(prefix + entry.name + ".", out);
-    else
+      entry.module->collect(prefix + entry.name + ".", buffers, out);
+    else if (buffers || !entry.buffer)
       out.push_back({prefix + entry.name, entry.tensor, entry.table});
   }
 }
@@ -55,14 +61,15 @@ void Module::zero_grad() {
 void Module::to(DType dtype) {
   if (dtype != DType::f32 && dtype != DType::f64)
     fail_input("a module computes in f32 or f64, not in {}", name_of(dtype));
-  for (NamedTensor& p : parameters())
-    if (p.tensor.dtype() != dtype) p.tensor.convert_in_place(dtype);
+  for (NamedTensor& p : state())
+    if (is_floating(p.tensor.dtype()) && p.tensor.dtype() != dtype)
+      p.tensor.convert_in_place(dtype);
 }
 
 void Module::load(const std::map<std::string, Tensor>& values) {
   std::vector<std::string> faults;
   auto note = [&](std::string fault) { faults.push_back(std::move(fault)); };
-  const auto all = parameters();
+  const auto all = state();
   std::set<std::string> known;
   for (const NamedTensor& p : all) {
     known.insert(p.name);
@@ -79,9 +86,12 @@ void Module::load(const std::map<std::string, Tensor>& values) {
     } else if (it->second.shape() != p.tensor.shape()) {
       note(fmt::format("'{}' is {} instead of {}", p.name,
                        it->second.shape().str(), p.tensor.shape().str()));
-    } else if (!is_floating(it->second.dtype())) {
-      note(fmt::format("'{}' holds {}, not floating point numbers", p.name,
-                       name_of(it->second.dtype())));
+    } else if (is_floating(it->second.dtype()) !=
+               is_floating(p.tensor.dtype())) {
+      note(fmt::format("'{}' holds {}, not {}", p.name,
+                       name_of(it->second.dtype()),
+                       is_floating(p.tensor.dtype()) ? "floating point numbers"
+                                                     : "integers"));
     }
   }
   for (const auto& [name, tensor] : values)
@@ -130,6 +140,11 @@ Tensor Module::add_parameter(const std::string& name, Tensor tensor,
                              bool table) {
   tensor.set_requires_grad();
   entries_.push_back({name, tensor, nullptr, table});
+  return tensor;
+}
+
+Tensor Module::add_buffer(const std::string& name, Tensor tensor) {
+  entries_.push_back({name, tensor, nullptr, false, true});
   return tensor;
 }
 

@@ -92,6 +92,7 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
   if (from < 0 || to > size || from > to)
     fail_input("[slice] {}..{} does not lie in axis {} of {}", begin, end, at,
                x.shape().str());
+  if (to - from == size) return x;
   Tensor out = view_of(x, x.shape().with(at, to - from), x.impl()->strides,
                        from * x.impl()->strides[at]);
   struct Range {

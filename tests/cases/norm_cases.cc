@@ -58,6 +58,31 @@ const AddCases kLayerNorm({
     norm("TwoColumns", {3, 2}, true, true),
 });
 
+OpCase by_column(const char* label, Shape shape, Variance variance) {
+  const std::int64_t n = shape.dim(-1);
+  return {.op = "batch_norm",
+          .label = label,
+          .inputs =
+              [=](DType dtype, TorchRng& rng) {
+                return std::vector<Tensor>{normal(shape, dtype, rng),
+                                           normal({n}, dtype, rng),
+                                           normal({n}, dtype, rng)};
+              },
+          .run =
+              [=](const auto& in) {
+                return batch_norm(in[0], in[1], in[2], 1e-5, variance).output;
+              },
+          .tolerance = 1e-4};
+}
+
+const AddCases kBatchNorm({
+    by_column("Matrix", {7, 5}, Variance::biased),
+    by_column("ThreeAxes", {4, 6, 17}, Variance::biased),
+    by_column("Unbiased", {32, 33}, Variance::unbiased),
+    by_column("FewRows", {3, 9}, Variance::biased),
+    by_column("ManyColumns", {40, 1100}, Variance::biased),
+});
+
 std::vector<OpCase> norms_of_lengths() {
   std::vector<OpCase> cases;
   for (std::int64_t n : kLengths)

@@ -41,6 +41,31 @@ class QKV_API LayerNorm : public Module {
   double eps;
 };
 
+// Of each column, over all other axes (for (B,T,C) over the first two). In
+// training with the batch's own statistics, which its running averages follow
+// by `momentum`; else with these. PyTorch's names and initial values.
+struct BatchNormOptions {
+  double eps = 1e-5;
+  double momentum = 0.1;
+  // As the lecture on BatchNorm first writes it: divides by the unbiased
+  // standard deviation, and averages that instead of the variance.
+  bool by_deviation = false;
+};
+class QKV_API BatchNorm1d : public Module {
+ public:
+  explicit BatchNorm1d(std::int64_t width,
+                       const BatchNormOptions& options = {});
+  // Throws, before anything is changed, when training has one row.
+  Tensor forward(const Tensor& x, const Context& context);
+
+  Tensor weight, bias;
+  Tensor running_mean, running_var;  // buffers; num_batches_tracked as well
+  const BatchNormOptions options;
+
+ private:
+  Tensor batches_;  // i64 scalar
+};
+
 // In training: zero with probability p, else times 1/(1-p), by the
 // counter-based generator at (seed, step, this module's path, element). Else
 // the identity.

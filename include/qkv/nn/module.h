@@ -45,14 +45,18 @@ class QKV_API Module {
   // All parameters of this module and those inside, in construction order. A
   // tied parameter appears under each of its names.
   std::vector<NamedTensor> parameters() const;
+  // The parameters and, where they stand in PyTorch's state_dict, the buffers:
+  // what is kept but not trained (running means). A checkpoint holds these.
+  std::vector<NamedTensor> state() const;
   // Numbers in the parameters, a tied one once.
   std::int64_t parameter_count() const;
 
   void zero_grad();
-  // Converts every parameter to f32 or f64, in place; gradients are dropped.
+  // Converts every floating parameter and buffer to f32 or f64, in place;
+  // gradients are dropped.
   void to(DType dtype);
-  // Copies values in by name, converting the dtype. Every parameter must be
-  // there with its shape, and every given tensor must be a parameter: else one
+  // Copies values in by name, converting the dtype. Every tensor of state()
+  // must be there with its shape, and every given one must be of it: else one
   // error that lists up to ten differences. Tied names may be absent.
   void load(const std::map<std::string, Tensor>& values);
 
@@ -65,6 +69,8 @@ class QKV_API Module {
   // The tensor becomes a leaf that requires a gradient. table: NamedTensor's.
   Tensor add_parameter(const std::string& name, Tensor tensor,
                        bool table = false);
+  // Kept and saved with the parameters, but not trained.
+  Tensor add_buffer(const std::string& name, Tensor tensor);
   // Another name for a parameter that exists (a tied head).
   void tie_parameter(const std::string& name, const Tensor& tensor);
   void add_module(const std::string& name, Module& module);
@@ -74,9 +80,10 @@ class QKV_API Module {
     std::string name;
     Tensor tensor;             // or
     Module* module = nullptr;  // a part
-    bool table = false;
+    bool table = false, buffer = false;
   };
-  void collect(const std::string& prefix, std::vector<NamedTensor>& out) const;
+  void collect(const std::string& prefix, bool buffers,
+               std::vector<NamedTensor>& out) const;
 
   std::vector<Entry> entries_;
   std::string name_;
