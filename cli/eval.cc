@@ -22,10 +22,15 @@ struct Options {
   bool json = false;
 };
 
+data::Split split_of(const std::string& name) {
+  if (name == "train") return data::Split::train;
+  if (name == "validation") return data::Split::validation;
+  if (name == "test") return data::Split::test;
+  fail_input("--split must be train, validation or test, not '{}'", name);
+}
+
 int run(const Options& options) {
   use_threads(options.threads);
-  if (options.split != "train" && options.split != "validation")
-    fail_input("--split must be train or validation, not '{}'", options.split);
   const Bundle bundle = load_bundle(options.run);
   std::string why;
   std::unique_ptr<data::Dataset> dataset;
@@ -40,7 +45,7 @@ int run(const Options& options) {
           "the data of {} cannot be read: {}; --text FILE measures on "
           "another text",
           options.run, why);
-    if (options.split == "train") split = data::Split::train;
+    split = split_of(options.split);
   }
   if (dataset->examples(split) == 0)
     fail_input("{}: its data has no {} split", options.run, options.split);
@@ -58,6 +63,11 @@ int run(const Options& options) {
   const double bigram =
       with_bigram ? counted_bigram_loss(*dataset, split) : std::nan("");
   const double loss = model_loss.mean;
+  if (!std::isfinite(loss))
+    fail_numeric(
+        "{}: the loss is {}: its weights or what they give are no "
+        "numbers",
+        bundle.path, loss);
 
   if (options.json) {
     nlohmann::ordered_json out = {
@@ -117,7 +127,8 @@ const RegisterCommand kEval({
           add_run(app, options->run);
           CLI::Option* split = app.add_option(
               "--split", options->split,
-              "Of the data it was trained on: train or validation");
+              "Of the data it was trained on: train, validation or, "
+              "where there is one, test");
           app.add_option("--text", options->text,
                          "Measure on this text file instead")
               ->excludes(split)

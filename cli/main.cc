@@ -40,13 +40,11 @@ int exit_code(ErrorKind kind) {
   return kInternal;
 }
 
-// One line on stderr, whatever bytes a file name or an argument brings.
+// One line on stderr, whatever a message has in it: a file's name may hold line
+// breaks.
 void complain(const std::string& text) {
   std::string line;
-  for (const char c : text) {
-    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-    line += control ? fmt::format("\\x{:02x}", c) : std::string(1, c);
-  }
+  for (const char c : text) line += c == '\n' ? "\\x0a" : std::string(1, c);
   note(line);
 }
 

@@ -1,6 +1,9 @@
 #include "cli/run_log.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -47,17 +50,32 @@ void drop_unfinished_line(const std::string& path) {
 }  // namespace
 
 RunLog::RunLog(const std::string& path) : path_(path) {
+  // O_NONBLOCK: a pipe that nobody reads must not hang; it is refused below.
+  const int file =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK,
+           0666);
+  if (file < 0)
+    fail_io("{}: cannot be written: {}", path, std::strerror(errno));
+  file_.reset(fdopen(file, "a"));
+  struct stat status;
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
+    fail_io("{}: cannot be written: it is no regular file", path);
+  // Held until the process ends: two trainings in one folder would overwrite
+  // each other's checkpoints.
+  if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    fail_input(
+        "{}: another training writes to this folder now: name another "
+        "one by --out",
+        path);
   drop_unfinished_line(path);
-  file_ = std::fopen(path.c_str(), "ae");
-  if (!file_) fail_io("{}: cannot be written: {}", path, std::strerror(errno));
 }
 
-RunLog::~RunLog() { std::fclose(file_); }
+RunLog::~RunLog() = default;
 
 void RunLog::write(const ordered_json& object) {
   const std::string line = json_line(object) + "\n";
-  if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() ||
-      std::fflush(file_) != 0)
+  if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size() ||
+      std::fflush(file_.get()) != 0)
     fail_io("{}: writing failed: {}", path_, std::strerror(errno));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,7 +13,8 @@ namespace qkv::cli {
 
 class RunLog : public TrainObserver {
  public:
-  // Opens for appending; a last line that a crash cut short is taken off.
+  // Opens for appending and holds a lock on it; a last line that a crash cut
+  // short is taken off. Throws when another training holds the lock.
   explicit RunLog(const std::string& path);
   ~RunLog() override;
   RunLog(const RunLog&) = delete;
@@ -29,7 +31,10 @@ class RunLog : public TrainObserver {
   void write(const nlohmann::ordered_json& object);
 
   std::string path_;
-  std::FILE* file_;
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, Close> file_;
 };
 
 // The lines of a log; of a step that stands twice (a resume from before it) the

@@ -114,7 +114,15 @@ std::string duration_text(double seconds) {
   return fmt::format("{} d {:02} h", s / 86400, s / 3600 % 24);
 }
 
-void note(const std::string& text) { to_stderr(text + "\n"); }
+void note(const std::string& text) {
+  std::string shown;
+  for (const char c : text) {
+    const bool control =
+        (static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7F;
+    shown += control ? fmt::format("\\x{:02x}", c) : std::string(1, c);
+  }
+  to_stderr(shown + "\n");
+}
 
 void to_stderr(const std::string& text) {
   // Work does not end because nobody listens.

@@ -25,7 +25,8 @@ std::string short_count(double n);          // "204.5 K", "10.7 M"
 std::string bytes_text(double bytes);       // "1.5 MiB"
 std::string duration_text(double seconds);  // "1 h 02 min", "26 s"
 
-// One line for people on stderr.
+// Text for people on stderr, with a line break; other control characters, which
+// could steer the terminal, are shown as \x1b.
 void note(const std::string& text);
 // The same without a line break; a stderr that is closed or full is no error.
 void to_stderr(const std::string& text);

@@ -16,12 +16,13 @@
 
 namespace qkv::data {
 
-// ids and targets (B,T) i64; a target of kIgnore (-1) does not count.
+// ids (B,T), targets (B,S) of the last S positions, i64; a target of kIgnore
+// (-1) does not count.
 struct Batch {
   Tensor ids, targets;
 };
 
-enum class Split { train, validation };
+enum class Split { train, validation, test };
 
 class QKV_API Dataset {
  public:
@@ -57,6 +58,20 @@ class QKV_API Dataset {
   virtual void set_state(const std::string& state) = 0;
 };
 
+// Which lines are held out. makemore: validation_fraction of them, at most
+// 1000, by the run's generator. lecture: a tenth to validate on and a tenth to
+// test on, by CPython's shuffle under seed 42.
+enum class SplitRule { makemore, lecture };
+
+}  // namespace qkv::data
+
+template <>
+struct qkv::EnumNames<qkv::data::SplitRule> {
+  static constexpr std::string_view names[] = {"makemore", "lecture"};
+};
+
+namespace qkv::data {
+
 // What to train on: a file of items, a running text or a task; none of them:
 // English words.
 struct DataConfig {
@@ -64,6 +79,8 @@ struct DataConfig {
   std::string text = {};
   std::string validation_text = {};
   double validation_fraction = 0.1;
+  SplitRule split = SplitRule::makemore;
+  std::int64_t window = 0;
   std::string task = {};
   std::int64_t task_length = 0;
   std::int64_t task_symbols = 0;
@@ -82,6 +99,15 @@ void visit_fields(Visitor&& visit, DataConfig& c) {
               "held out to validate on: of lines at random, 1000 at most; of a "
               "text its end",
               0, 0.9});
+  visit(c.split,
+        Field{"split",
+              "of lines: makemore's, or the lecture's in three, shuffled as "
+              "Python does under seed 42"});
+  visit(c.window,
+        Field{"window",
+              "of lines: examples of so many tokens and the next one, as the "
+              "lectures on the MLP; 0: whole items",
+              0, 16384});
   visit(c.task,
         Field{"task", "made up: sort, reverse, copy, add or induction"});
   visit(c.task_length,

@@ -109,6 +109,7 @@ class QKV_API Trainer {
   [[noreturn]] void name_the_nonfinite(double loss, std::int64_t step);
   void check_weights_finite() const;
   double split_loss(data::Split split);
+  TrainEnd run_to_end(const TrainLimits& limits);
   void save_last();
 
   std::unique_ptr<LanguageModel> model_;
@@ -121,6 +122,7 @@ class QKV_API Trainer {
   std::vector<TrainObserver*> observers_;
   std::int64_t done_ = 0, tokens_seen_ = 0, best_step_ = -1;
   std::int64_t evaluated_ = -1;  // the step of the last evaluation
+  std::int64_t saved_ = -1;      // and of last.safetensors, in this process
   double best_ = 0, elapsed_ = 0;
   data::Batch batch_;  // the last one, and what its forward drew from
   StepRng rng_;

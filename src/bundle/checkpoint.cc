@@ -60,6 +60,8 @@ Checkpoint read_checkpoint(const std::string& path,
     fail_input("{}: a checkpoint of version {}; this program reads up to {}",
                path, version, kCheckpointVersion);
 
+  for (const char* part : {"data", "train", "state"})
+    if (info.contains(part)) member(info, part, json::value_t::object, path);
   const json& model = member(info, "model", json::value_t::object, path);
   checkpoint.model = model_config(
       member(model, "kind", json::value_t::string, path).get<std::string>());

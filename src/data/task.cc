@@ -105,11 +105,13 @@ class Task final : public Dataset {
     return batch;
   }
 
-  std::int64_t examples(Split) const override { return kExamples; }
+  std::int64_t examples(Split split) const override {
+    return split == Split::test ? 0 : kExamples;
+  }
 
   Batch evaluation(Split split, std::int64_t first,
                    std::int64_t count) const override {
-    check_range(first, count, kExamples);
+    check_range(first, count, examples(split));
     Batch batch = make_batch(count, block_size_);
     const Items& items = examples_[split == Split::train ? 0 : 1];
     for (std::int64_t row = 0; row < count; ++row)

@@ -171,7 +171,7 @@ class Text final : public Dataset {
   }
 
   const std::vector<std::int32_t>& of(Split split) const {
-    return tokens_[split == Split::train ? 0 : 1];
+    return tokens_[static_cast<std::size_t>(split)];
   }
 
   std::string_view bytes_of(int split) const {
@@ -198,7 +198,7 @@ class Text final : public Dataset {
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::int64_t carriage_returns_ = 0;
   std::int64_t untrained_ = 0;  // tokens that the training part lacks
-  std::array<std::vector<std::int32_t>, 2> tokens_;  // of each split
+  std::array<std::vector<std::int32_t>, 3> tokens_;  // of each split
   Position position_;
 };
 

@@ -1,8 +1,11 @@
 #include "qkv/nn/module.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/check.h"
+#include "core/tensor_impl.h"
 
 namespace qkv::nn {
 namespace {
@@ -43,14 +46,11 @@ void Module::collect(const std::string& prefix, bool buffers,
 
 std::int64_t Module::parameter_count() const {
   std::int64_t count = 0;
-  std::vector<Tensor> seen;
-  for (const NamedTensor& p : parameters()) {
-    bool again = false;
-    for (const Tensor& other : seen) again |= p.tensor.same_storage(other);
-    if (again) continue;
-    seen.push_back(p.tensor);
-    count += p.tensor.numel();
-  }
+  std::set<std::pair<const void*, std::int64_t>> seen;
+  for (const NamedTensor& p : parameters())
+    if (seen.insert({p.tensor.impl()->storage.get(), p.tensor.impl()->offset})
+            .second)
+      count += p.tensor.numel();
   return count;
 }
 
@@ -71,17 +71,20 @@ void Module::load(const std::map<std::string, Tensor>& values) {
   auto note = [&](std::string fault) { faults.push_back(std::move(fault)); };
   const auto all = state();
   std::set<std::string> known;
+  // Names by their memory: a tied parameter has several.
+  std::map<std::pair<const void*, std::int64_t>, std::vector<std::string>> tied;
+  const auto names_of = [&](const Tensor& t) -> std::vector<std::string>& {
+    return tied[{t.impl()->storage.get(), t.impl()->offset}];
+  };
+  for (const NamedTensor& p : all) names_of(p.tensor).push_back(p.name);
   for (const NamedTensor& p : all) {
     known.insert(p.name);
     auto it = values.find(p.name);
     if (it == values.end()) {
       // A tied parameter may come under another of its names.
-      bool elsewhere = false;
-      for (const NamedTensor& other : all)
-        elsewhere |= other.name != p.name &&
-                     other.tensor.same_storage(p.tensor) &&
-                     values.contains(other.name);
-      if (!elsewhere)
+      const auto& names = names_of(p.tensor);
+      if (std::none_of(names.begin(), names.end(),
+                       [&](const auto& name) { return values.contains(name); }))
         note(fmt::format("'{}' {} is missing", p.name, p.tensor.shape().str()));
     } else if (it->second.shape() != p.tensor.shape()) {
       note(fmt::format("'{}' is {} instead of {}", p.name,
@@ -98,16 +101,15 @@ void Module::load(const std::map<std::string, Tensor>& values) {
     if (!known.contains(name))
       note(fmt::format("'{}' {} is not in the model", name,
                        tensor.shape().str()));
-  for (const NamedTensor& p : all)
-    for (const NamedTensor& other : all) {
-      auto a = values.find(p.name), b = values.find(other.name);
-      if (&p < &other && p.tensor.same_storage(other.tensor) &&
-          a != values.end() && b != values.end() &&
+  for (const auto& [memory, names] : tied)
+    for (std::size_t i = 1; i < names.size(); ++i) {
+      auto a = values.find(names[0]), b = values.find(names[i]);
+      if (a != values.end() && b != values.end() &&
           !a->second.same_storage(b->second) &&
           a->second.to(DType::f64).to_vector<double>() !=
               b->second.to(DType::f64).to_vector<double>())
         note(fmt::format("'{}' and '{}' are one tied parameter but differ",
-                         p.name, other.name));
+                         names[0], names[i]));
     }
   if (!faults.empty()) {
     std::string text;

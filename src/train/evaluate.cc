@@ -20,8 +20,13 @@ void for_each_pair(const data::Dataset& dataset, data::Split split,
         dataset.evaluation(split, first, std::min(kBatch, examples - first));
     const auto* ids = batch.ids.data<std::int64_t>();
     const auto* targets = batch.targets.data<std::int64_t>();
-    for (std::int64_t i = 0; i < batch.ids.numel(); ++i)
-      if (targets[i] != kIgnore) body(ids[i], targets[i]);
+    // Targets are of the last positions.
+    const std::int64_t length = batch.ids.dim(1), asked = batch.targets.dim(1);
+    for (std::int64_t row = 0; row < batch.ids.dim(0); ++row)
+      for (std::int64_t i = 0; i < asked; ++i)
+        if (const std::int64_t target = targets[row * asked + i];
+            target != kIgnore)
+          body(ids[row * length + length - asked + i], target);
   }
 }
 

@@ -54,6 +54,45 @@ json number_or_null(double value) {
   return std::isfinite(value) ? json(value) : json(nullptr);
 }
 
+// What a checkpoint says of how far a run came.
+struct SavedState {
+  std::int64_t step, updates, tokens_seen, best_step, evaluated_step;
+  double elapsed_seconds, best;  // best: NaN when nothing was measured
+  std::string data_position;
+};
+
+SavedState read_state(const json& info, const std::string& path) {
+  const std::string where = path + ": state";
+  const json state = json_value(info, "state", json::object(), path);
+  // A whole number; no run does more than 10^15 of anything.
+  const auto count = [&](const char* name, std::int64_t least) {
+    constexpr std::int64_t kMost = 1'000'000'000'000'000;
+    const auto value = json_value(state, name, least - 1, where);
+    if (value < least || value > kMost)
+      fail_input("{}: '{}' must be a whole number from {} to {}, not {}", where,
+                 name, least, kMost,
+                 state.contains(name) ? json_line(state[name]) : "absent");
+    return value;
+  };
+  SavedState saved{.step = count("step", 0),
+                   .updates = count("updates", 0),
+                   .tokens_seen = count("tokens_seen", 0),
+                   .best_step = count("best_step", -1),
+                   .evaluated_step = count("evaluated_step", -1)};
+  if (saved.updates != saved.step)
+    fail_input("{}: {} updates in {} steps: not of one run", where,
+               saved.updates, saved.step);
+  saved.elapsed_seconds = json_value(state, "elapsed_seconds", -1.0, where);
+  if (!(saved.elapsed_seconds >= 0 && std::isfinite(saved.elapsed_seconds)))
+    fail_input("{}: 'elapsed_seconds' must be at least 0", where);
+  const json best =
+      json_value(state, "best_validation_loss", json(nullptr), where);
+  saved.best = best.is_number() ? best.get<double>() : std::nan("");
+  saved.data_position =
+      json_value(state, "data_position", std::string(), where);
+  return saved;
+}
+
 }  // namespace
 
 Trainer::Trainer(std::unique_ptr<LanguageModel> model,
@@ -213,6 +252,7 @@ void Trainer::save(const std::string& path) {
 void Trainer::save_last() {
   if (!directory_.empty())
     save((std::filesystem::path(directory_) / "last.safetensors").string());
+  saved_ = done_;
 }
 
 void Trainer::resume(const std::string& path) {
@@ -258,29 +298,39 @@ void Trainer::resume(const std::string& path) {
         path, text);
   }
 
-  const json state = json_value(checkpoint.info, "state", json::object(), path);
+  const SavedState state = read_state(checkpoint.info, path);
   try {
     model_->load(checkpoint.weights);
     std::vector<nn::NamedTensor> moments;
     for (auto& [name, tensor] : checkpoint.optimizer)
       moments.push_back({name, tensor});
-    optimizer_->set_state(moments, state.at("updates").get<std::int64_t>());
-    dataset_->set_state(state.at("data_position").get<std::string>());
-    done_ = state.at("step").get<std::int64_t>();
-    tokens_seen_ = state.at("tokens_seen").get<std::int64_t>();
-    elapsed_ = state.at("elapsed_seconds").get<double>();
-    best_step_ = state.at("best_step").get<std::int64_t>();
-    evaluated_ = state.at("evaluated_step").get<std::int64_t>();
-    const json& best = state.at("best_validation_loss");
-    best_ = best.is_number() ? best.get<double>() : std::nan("");
-  } catch (const json::exception& error) {
-    fail_input("{}: state: {}", path, error.what());
+    optimizer_->set_state(moments, state.updates);
+    dataset_->set_state(state.data_position);
   } catch (const Error& error) {
     fail_input("{}: {}", path, error.what());
   }
+  done_ = state.step;
+  tokens_seen_ = state.tokens_seen;
+  elapsed_ = state.elapsed_seconds;
+  best_ = state.best;
+  best_step_ = state.best_step;
+  evaluated_ = state.evaluated_step;
 }
 
 TrainEnd Trainer::run(const TrainLimits& limits) {
+  try {
+    return run_to_end(limits);
+  } catch (const Error& error) {
+    // A log or a picture that cannot be written must not cost what was learned.
+    if (error.kind() == ErrorKind::io && done_ > saved_) try {
+        save_last();
+      } catch (const Error&) {  // then nothing can be written there: say why
+      }
+    throw;
+  }
+}
+
+TrainEnd Trainer::run_to_end(const TrainLimits& limits) {
   interrupted_ = limits.interrupted;
   const auto interrupted = [&] { return interrupted_ && interrupted_(); };
   for (TrainObserver* observer : observers_) observer->on_start(*this);
@@ -292,11 +342,9 @@ TrainEnd Trainer::run(const TrainLimits& limits) {
     return evaluated_ < done_ && config_.eval_every > 0 &&
            done_ % config_.eval_every == 0;
   };
-  std::int64_t saved = -1;
   if (done_ == 0) {
     evaluate();
     save_last();
-    saved = 0;
   } else if (evaluation_due()) {
     evaluate();  // it was due when an interrupt ended the run before
   }
@@ -313,16 +361,13 @@ TrainEnd Trainer::run(const TrainLimits& limits) {
     if (due && done_ < end) evaluate();
     const bool save_due =
         config_.save_every > 0 ? done_ % config_.save_every == 0 : due;
-    if (save_due) {
-      save_last();
-      saved = done_;
-    }
+    if (save_due) save_last();
   }
   if (reason == TrainEnd::finished && done_ < config_.steps)
     reason = TrainEnd::stopped;
   if (evaluated_ < done_ && !interrupted()) evaluate();
   if (interrupted()) reason = TrainEnd::interrupted;
-  if (saved != done_ || reason != TrainEnd::interrupted) save_last();
+  if (saved_ != done_ || reason != TrainEnd::interrupted) save_last();
   for (TrainObserver* observer : observers_) observer->on_end(*this, reason);
   return reason;
 }

@@ -1,6 +1,7 @@
 #include "cli/run_log.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
@@ -41,6 +42,19 @@ TEST(RunLog, StepsAfterTheCheckpointOfAResumeDidNotHappen) {
   const auto lines = read_run_log(folder / "log.jsonl");
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_EQ(lines[3]["loss"], 1);
+}
+
+TEST(RunLog, TwoTrainingsCannotShareAFolder) {
+  TempFolder folder;
+  cli::RunLog first(folder / "log.jsonl");
+  EXPECT_ERROR(input, "another training", cli::RunLog(folder / "log.jsonl"));
+}
+
+TEST(RunLog, APipeOrADirectoryIsRefused) {
+  TempFolder folder;
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_ERROR(io, "cannot be written", cli::RunLog(folder / "pipe"));
+  EXPECT_ERROR(io, "cannot be written", cli::RunLog(folder.path()));
 }
 
 TEST(RunLog, WhatIsNoLogIsNamed) {

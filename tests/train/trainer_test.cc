@@ -11,6 +11,7 @@
 #include "qkv/runtime.h"
 #include "qkv/train.h"
 #include "tests/support/compare.h"
+#include "tests/support/errors.h"
 #include "tests/support/files.h"
 
 namespace qkv {
@@ -263,6 +264,64 @@ TEST(Trainer, AResumeUnderAnotherConfigurationIsRefusedFieldByField) {
           "n_layer: 1 here, 2 there"})
       EXPECT_NE(message.find(part), std::string::npos) << message;
   }
+}
+
+TEST(Trainer, AForgedStateIsNamed) {
+  TempFolder folder;
+  make_trainer(folder.path(), small_run())->run({.stop_at = 2});
+  const std::string path = folder / "last.safetensors";
+  Checkpoint good = read_checkpoint(path, ReadOptimizer::yes);
+  const auto model = good.model->make();
+  model->load(good.weights);
+  std::vector<nn::NamedTensor> moments;
+  for (const auto& [name, tensor] : good.optimizer)
+    moments.push_back({name, tensor});
+  using nlohmann::json;
+  const std::pair<const char*, json> forged[] = {{"step", -1},
+                                                 {"step", 1.5},
+                                                 {"step", 1LL << 62},
+                                                 {"step", "2"},
+                                                 {"updates", 3},
+                                                 {"tokens_seen", -5},
+                                                 {"best_step", -2},
+                                                 {"elapsed_seconds", -1.0},
+                                                 {"elapsed_seconds", "x"},
+                                                 {"data_position", 7},
+                                                 {"data_position", "{}"},
+                                                 {"evaluated_step", nullptr}};
+  for (const auto& [field, value] : forged) {
+    SCOPED_TRACE(std::string(field) + " " + value.dump());
+    json info = good.info;
+    info["state"][field] = value;
+    write_checkpoint(path, *model, *good.tokenizer, moments, info);
+    auto trainer = make_trainer(folder.path(), small_run());
+    EXPECT_ERROR(input, "last.safetensors", trainer->resume(path));
+    EXPECT_EQ(trainer->steps_done(), 0);
+  }
+  for (const char* part : {"state", "train", "data"}) {
+    json info = good.info;
+    info[part] = json::array({1});
+    write_checkpoint(path, *model, *good.tokenizer, moments, info);
+    EXPECT_ERROR(input, part, read_checkpoint(path, ReadOptimizer::yes));
+  }
+}
+
+// An observer whose file cannot be written.
+struct FullDisk final : TrainObserver {
+  void on_step(const TrainStep& e) override {
+    if (e.step == 7) fail_io("log.jsonl: no space left on device");
+  }
+};
+
+TEST(Trainer, ALogThatCannotBeWrittenDoesNotCostWhatWasLearned) {
+  TempFolder folder;
+  FullDisk disk;
+  auto trainer = make_trainer(folder.path(), small_run());
+  trainer->add(disk);
+  EXPECT_ERROR(io, "log.jsonl", trainer->run());
+  auto next = make_trainer(folder.path(), small_run());
+  next->resume(folder / "last.safetensors");
+  EXPECT_EQ(next->steps_done(), 7);
 }
 
 TEST(Trainer, ABundleIsReadBackFromTheRun) {
