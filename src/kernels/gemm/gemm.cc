@@ -9,6 +9,7 @@
 #include "kernels/cut.h"
 #include "kernels/gemm/cut_gemm.h"
 #include "kernels/gemm/reference.h"
+#include "kernels/gemm/signals_held.h"
 #include "kernels/path.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -113,6 +114,7 @@ void pack(int64_t rows, int64_t cols, const float*& x, int64_t& ldx,
 // for pack_size elements when operands are to be copied, else null.
 void multiply(const Gemm<float>& g, const Block& b, float beta, float* c,
               int64_t ldc, float* copies) {
+  const SignalsHeld held;
   const int64_t stretch = copies ? kPackDepth : b.depth;
   for (int64_t k = b.depth_begin; k < b.depth_begin + b.depth; k += stretch) {
     const int64_t depth = std::min(stretch, b.depth_begin + b.depth - k);
