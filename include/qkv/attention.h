@@ -1,5 +1,7 @@
 // Scaled dot-product attention, the one operation under every attention module:
-//   A = softmax(Q Kᵀ · scale + mask) over the keys,  O = A V.
+//   A = softmax(Q Kᵀ · scale + mask) over the keys,  O = A V
+// (Vaswani et al. 2017). Functions throw Error (input), naming operation and
+// shapes, where these, the mask or the options do not fit.
 // B batch, H heads, T queries, S keys, D model width, d = D/H head width.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Generation: choosing tokens, and the engine that runs several sequences.
+// Generation: choosing tokens, and the engine that runs several sequences. An
+// Engine is for one thread; several threads may each have one over one model.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Looking inside a model: plain numbers out, nothing drawn here.
+// Looking inside a model: plain numbers out, nothing drawn here. Throws Error
+// (input) on no ids, ids outside the vocabulary, and more than the context.
 #pragma once
 
 #include <cstdint>

@@ -61,10 +61,12 @@ struct QKV_API RegisterModel {
 
 struct QKV_API LanguageModel : nn::Module {
   // ids (B,T) i64 -> (B,T,V). With context.state, T new tokens per active slot,
-  // after those it has seen.
+  // after those it has seen. Throws (input) on an id outside the vocabulary and
+  // on more tokens than the context. Several threads may call it at once,
+  // each with a state of its own, while nobody changes the weights.
   virtual Tensor logits(const Tensor& ids, Context& context) = 0;
   // ids (B,T) i64, targets (B,S) i64: of the last S <= T positions; targets of
-  // kIgnore do not count.
+  // kIgnore do not count. In nats.
   virtual Loss loss(const Tensor& ids, const Tensor& targets, Context& context);
   virtual std::unique_ptr<DecodeState> new_state(int slots) = 0;
 

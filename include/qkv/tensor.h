@@ -1,5 +1,8 @@
 // Tensor: a cheap handle to a block of numbers and, in training, to the
 // operation that made it. Copying a Tensor copies the handle, not the numbers.
+// Members throw Error (input), naming shape and dtype, where the tensor is
+// undefined or holds something else than is asked for. Several threads may read
+// one tensor; writing is for one at a time.
 #pragma once
 
 #include <array>
@@ -35,7 +38,7 @@ class QKV_API Tensor {
   static Tensor full(const Shape& shape, double value,
                      DType dtype = DType::f32);
   static Tensor scalar(double value, DType dtype = DType::f32);
-  // Copies the values; their number must equal shape.numel().
+  // Copies the values; throws unless their number is shape.numel().
   template <class T>
   static Tensor from(const Shape& shape, std::span<const T> values) {
     return copy_of(values.data(), values.size(), shape, DTypeOf<T>::value);
@@ -48,9 +51,9 @@ class QKV_API Tensor {
   static Tensor from(const Shape& shape, const std::vector<T>& values) {
     return from(shape, std::span<const T>(values));
   }
-  // Uses the caller's row-major memory, aligned to the element; release, if
-  // given, runs when the last handle goes. The caller keeps it alive until
-  // then.
+  // Uses the caller's row-major memory, aligned to the element (else it
+  // throws); release, if given, runs when the last handle goes. The caller
+  // keeps it alive until then.
   static Tensor wrap(void* data, const Shape& shape, DType dtype,
                      std::function<void()> release = {});
 

@@ -1,7 +1,9 @@
 // The attention modules, with the parameter names that PyTorch users give them:
 // a state_dict saved as safetensors loads with no renaming. All are short faces
 // over the operation in qkv/attention.h; mask, dropout and whether weights are
-// returned are its options. The default mask is none.
+// returned are its options. The default mask is none. Constructors throw where
+// a size is below 1, forward where shapes do not fit, naming module and shapes.
+// (Vaswani et al. 2017; weights start as PyTorch's linear layers do.)
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A transformer block.
+// A transformer block, the norms before what they serve (Radford et al. 2019).
 #pragma once
 
 #include <cstdint>

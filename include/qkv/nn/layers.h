@@ -1,5 +1,6 @@
 // The layers that every model is made of. Initial values are PyTorch's, drawn
-// from default_rng() in construction order.
+// from default_rng() in construction order. forward throws Error (input) as the
+// operation of the same name in qkv/ops.h.
 #pragma once
 
 #include <cstdint>
