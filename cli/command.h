@@ -14,8 +14,7 @@ inline constexpr int kInternal = 1;
 inline constexpr int kBadInput = 2;  // usage or input, missing files included
 inline constexpr int kWriteFailed = 3;
 inline constexpr int kNumeric = 4;
-inline constexpr int kInterrupted = 130;  // after saving
-inline constexpr int kTerminated = 143;
+// 128 + signal: interrupted, after saving.
 
 // What somebody wants who comes to a subcommand; the overview is in this order.
 enum class Purpose { train, use, look, program };

@@ -26,6 +26,10 @@ void catch_signals() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // A closed terminal ends the work as orderly; nohup has it ignored already.
+  struct sigaction hangup {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler == SIG_DFL) sigaction(SIGHUP, &action, nullptr);
 }
 
 int caught_signal() { return g_signal; }

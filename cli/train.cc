@@ -115,7 +115,7 @@ int finish(const Trainer& trainer, TrainEnd end) {
     note(fmt::format("go on    qkv train --resume {}", folder));
   note(fmt::format("sample   qkv sample {}", folder));
   if (end != TrainEnd::interrupted) return kDone;
-  return caught_signal() == SIGTERM ? kTerminated : kInterrupted;
+  return 128 + caught_signal();
 }
 
 int run(const TrainOptions& options) {

@@ -5,6 +5,7 @@
 #include "bundle/checkpoint.h"
 #include "core/check.h"
 #include "core/json.h"
+#include "ops/finite.h"
 
 namespace qkv {
 
@@ -13,12 +14,15 @@ Bundle load_bundle(const std::string& path) {
   bundle.path = checkpoint_path(path, Prefer::best);
   Checkpoint checkpoint = read_checkpoint(bundle.path, ReadOptimizer::no);
   nn::SkipInit skip_init;
-  bundle.model = checkpoint.model->make();
   try {
+    bundle.model = checkpoint.model->make();
     bundle.model->load(checkpoint.weights);
   } catch (const Error& error) {
     fail_input("{}: {}", bundle.path, error.what());
   }
+  for (const nn::NamedTensor& p : bundle.model->state())
+    if (const auto fault = first_nonfinite(p.tensor); !fault.empty())
+      fail_numeric("{}: weight '{}': {}", bundle.path, p.name, fault);
   bundle.tokenizer = std::move(checkpoint.tokenizer);
   // A model may have room for more tokens than its text had.
   if (bundle.tokenizer->vocab_size() > bundle.model->vocab_size())

@@ -63,12 +63,16 @@ Checkpoint read_checkpoint(const std::string& path,
   for (const char* part : {"data", "train", "state"})
     if (info.contains(part)) member(info, part, json::value_t::object, path);
   const json& model = member(info, "model", json::value_t::object, path);
-  checkpoint.model = model_config(
-      member(model, "kind", json::value_t::string, path).get<std::string>());
+  try {
+    checkpoint.model = model_config(
+        member(model, "kind", json::value_t::string, path).get<std::string>());
+  } catch (const Error& error) {
+    fail_input("{}: model: {}", path, error.what());
+  }
   fields_from_json(
       member(model, "config", json::value_t::object, path),
       [&](FieldVisitor& visitor) { checkpoint.model->visit(visitor); },
-      path + ": model");
+      path + ": model", Absent::refused);
   checkpoint.tokenizer = tokenizer_from_json(
       member(info, "tokenizer", json::value_t::object, path).dump(),
       path + ": tokenizer");
@@ -124,6 +128,7 @@ std::string checkpoint_path(const std::string& path, Prefer prefer) {
   for (const char* name : {first, second}) {
     const fs::path file = fs::path(path) / (std::string(name) + ".safetensors");
     if (fs::exists(file, error)) return file.string();
+    if (error) fail_input("{}: cannot be read: {}", path, error.message());
   }
   fail_input(
       "{}: no run of qkv: it holds neither best.safetensors nor "

@@ -221,10 +221,14 @@ nlohmann::ordered_json fields_to_json(VisitConfig config) {
 }
 
 void fields_from_json(const json& object, VisitConfig config,
-                      const std::string& where) {
+                      const std::string& where, Absent absent) {
   if (!object.is_object()) fail_input("{}: must be an object of fields", where);
   FromJson visitor(object, where);
   config(visitor);
+  if (absent == Absent::refused)
+    for (const std::string& name : visitor.names)
+      if (!object.contains(name))
+        fail_input("{}: field '{}' is missing", where, name);
   for (const auto& [name, value] : object.items()) {
     if (std::find(visitor.names.begin(), visitor.names.end(), name) !=
         visitor.names.end())

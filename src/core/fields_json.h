@@ -18,9 +18,10 @@ nlohmann::ordered_json fields_to_json(VisitConfig config);
 // Sets the fields that the object names and leaves the others. Throws an input
 // error that begins with `where` and names field, value and what is allowed:
 // unknown name (with the nearest one), wrong type, out of range, unknown
-// choice.
+// choice, or, where all have to be there, a name that is missing.
+enum class Absent { kept, refused };
 void fields_from_json(const nlohmann::json& object, VisitConfig config,
-                      const std::string& where);
+                      const std::string& where, Absent absent = Absent::kept);
 
 // The value of one field from text ("3e-4", "true", "gelu-tanh"), as JSON of
 // the field's type. what names the option in errors: "--lr".

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <limits>
 #include <mutex>
@@ -47,10 +48,22 @@ void set_threads(int n) {
   g_threads = n;
 }
 
+namespace {
+
+// What the user of every OpenMP program may say; 0: nothing.
+int wanted_threads() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  const int n = text ? std::atoi(text) : 0;
+  return std::clamp(n, 0, kMostThreads);
+}
+
+}  // namespace
+
 int threads() {
   int n = g_threads.load(std::memory_order_relaxed);
   if (n == 0) {
-    n = usable_cpus();
+    n = wanted_threads();
+    if (n == 0) n = usable_cpus();
     g_threads = n;
   }
   return n;

@@ -9,9 +9,6 @@
 
 namespace qkv {
 
-// "element 12 is nan", or empty when all are finite.
-std::string first_nonfinite(const Tensor& x);
-
 // Runs the forward pass again and looks at every site: "activation
 // 'attn.z' of layer 2: element 3 is inf", or empty when all are finite.
 std::string first_nonfinite_activation(LanguageModel& model,

@@ -6,6 +6,7 @@
 #include "core/check.h"
 #include "core/fields_json.h"
 #include "core/json.h"
+#include "ops/finite.h"
 #include "qkv/autograd.h"
 #include "qkv/train.h"
 #include "train/nonfinite.h"

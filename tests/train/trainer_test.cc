@@ -306,6 +306,41 @@ TEST(Trainer, AForgedStateIsNamed) {
   }
 }
 
+TEST(Trainer, ACheckpointThatCannotBeTrustedIsNamed) {
+  TempFolder folder;
+  make_trainer(folder.path(), small_run())->run({.stop_at = 1});
+  const std::string path = folder / "last.safetensors";
+  const io::SafetensorsFile file(path);
+  const auto description = nlohmann::json::parse(file.metadata().at("qkv"));
+  io::NamedTensors tensors;
+  for (const auto& entry : file.entries())
+    tensors.emplace_back(entry.name, file.read(entry.name));
+  const auto write = [&](const nlohmann::json& text) {
+    io::write_safetensors(path, tensors, {{"qkv", text.dump()}},
+                          {.checksums = true});
+  };
+  for (const auto& [field, value] : description["model"]["config"].items()) {
+    auto text = description;
+    text["model"]["config"].erase(field);
+    write(text);
+    EXPECT_ERROR(input,
+                 "last.safetensors: model: field '" + field + "' is missing",
+                 load_bundle(path));
+  }
+  auto text = description;
+  text["model"]["config"]["n_head"] = 3;
+  write(text);
+  EXPECT_ERROR(input, "last.safetensors: n_head must divide n_embd",
+               load_bundle(path));
+  text["model"]["kind"] = "gtp";
+  write(text);
+  EXPECT_ERROR(input, "last.safetensors: model: there is no model 'gtp'",
+               load_bundle(path));
+  tensors[3].second.data<float>()[1] = std::nanf("");
+  write(description);
+  EXPECT_ERROR(numeric, tensors[3].first.substr(6), load_bundle(path));
+}
+
 // An observer whose file cannot be written.
 struct FullDisk final : TrainObserver {
   void on_step(const TrainStep& e) override {
