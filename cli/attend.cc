@@ -7,6 +7,7 @@
 
 #include "cli/arithmetic.h"
 #include "cli/command.h"
+#include "cli/picture_file.h"
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "core/check.h"
@@ -100,11 +101,6 @@ Tensor as_tensor(const plot::Attention& a) {
   return Tensor::from<float>({a.layers, a.heads, a.queries, a.keys}, values);
 }
 
-std::string extension_of(const std::string& path) {
-  const auto dot = path.find_last_of('.');
-  return dot == std::string::npos ? "" : path.substr(dot + 1);
-}
-
 int run(const Options& options) {
   use_threads(options.threads);
   if (options.steps + options.json + !options.output.empty() > 1)
@@ -113,9 +109,10 @@ int run(const Options& options) {
         "give FILE.json to --output");
   const inspect::Stage stage = stage_of(options.stage);
   const std::string kind = extension_of(options.output);
-  if (!options.output.empty() && kind != "svg" && kind != "json" &&
+  if (!options.output.empty() && !is_picture(kind) && kind != "json" &&
       kind != "npy")
-    fail_input("-o must end in .svg, .json or .npy, not '{}'", options.output);
+    fail_input("-o must end in .svg, .png, .json or .npy, not '{}'",
+               options.output);
   const Bundle bundle = load_bundle(options.run);
   auto ids = prompt_ids(*bundle.tokenizer, options.prompt);
   const auto context = static_cast<std::size_t>(bundle.model->block_size());
@@ -151,9 +148,9 @@ int run(const Options& options) {
   } else if (options.output.empty()) {
     fmt::print("{}", one ? plot::attention_head_text(picture, 0, 0, terminal)
                          : plot::attention_grid_text(picture, terminal));
-  } else if (kind == "svg") {
-    io::write_file(options.output, one ? plot::attention_head_svg(picture, 0, 0)
-                                       : plot::attention_grid_svg(picture));
+  } else if (is_picture(kind)) {
+    write_picture(options.output, one ? plot::attention_head(picture, 0, 0)
+                                      : plot::attention_grid(picture));
   } else if (kind == "json") {
     io::write_file(
         options.output,
@@ -198,7 +195,8 @@ const RegisterCommand kAttend({
               "raw: q.k; scaled: q.k/sqrt(d); weights: after the softmax");
           CLI::Option* output =
               app.add_option("-o,--output", options->output,
-                             "Write FILE.svg, FILE.json or FILE.npy instead of "
+                             "Write FILE.svg, FILE.png, FILE.json or FILE.npy "
+                             "instead of "
                              "drawing in the terminal")
                   ->type_name("FILE");
           CLI::Option* steps = app.add_flag(

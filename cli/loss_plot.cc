@@ -5,8 +5,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "cli/picture_file.h"
 #include "cli/run_log.h"
-#include "qkv/io.h"
 #include "qkv/plot.h"
 
 namespace qkv::cli {
@@ -33,8 +33,8 @@ void draw_loss(const std::string& directory, std::int64_t vocab_size) {
   const double uniform = std::log(static_cast<double>(vocab_size));
   curve.levels.push_back(
       {uniform, fmt::format("ln {} = {:.3f}, guessing", vocab_size, uniform)});
-  io::write_file((fs::path(directory) / "loss.svg").string(),
-                 plot::loss_curve_svg(curve));
+  write_picture((fs::path(directory) / "loss.svg").string(),
+                plot::loss_curve(curve));
 }
 
 void LossPlot::on_start(const Trainer& trainer) {

@@ -1,5 +1,6 @@
-// Pictures of training and of attention: SVG for paper and page, and text for
-// the terminal. Plain numbers in, a string out; nothing is written or printed.
+// Pictures of training and of attention: SVG and PNG for paper and page, and
+// text for the terminal. Plain numbers in, a string out; nothing is written to
+// a file or printed.
 //
 // Computation runs down and right in every picture: layer 0 is the top row,
 // token 0 the leftmost column. Colours are fixed (no picture is stretched to
@@ -9,12 +10,30 @@
 #pragma once
 
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "qkv/export.h"
 
 namespace qkv::plot {
+
+class Drawing;
+
+// A picture that is ready to be written.
+class QKV_API Picture {
+ public:
+  explicit Picture(std::shared_ptr<const Drawing> drawing);
+
+  std::string svg() const;
+  // `scale` 1 is 96 pixels an inch, 2 fits screens and most print. Set in
+  // DejaVu Sans. Throws ErrorKind::input where either side would pass 32,767
+  // pixels.
+  std::string png(double scale = 2) const;
+
+ private:
+  std::shared_ptr<const Drawing> drawing_;
+};
 
 // ---- Loss curve -------------------------------------------------------------
 
@@ -43,7 +62,7 @@ struct LossCurve {
   double width_mm = 178;  // 85 for one column of a page
 };
 
-QKV_API std::string loss_curve_svg(const LossCurve& curve);
+QKV_API Picture loss_curve(const LossCurve& curve);
 
 // ---- Attention --------------------------------------------------------------
 
@@ -79,12 +98,11 @@ struct Attention {
 };
 
 // One row of small pictures a layer, one column a head.
-QKV_API std::string attention_grid_svg(const Attention& attention);
+QKV_API Picture attention_grid(const Attention& attention);
 
 // One head, with tokens along both axes and numbers where they fit. layer and
 // head count from 0 in `attention`.
-QKV_API std::string attention_head_svg(const Attention& attention, int layer,
-                                       int head);
+QKV_API Picture attention_head(const Attention& attention, int layer, int head);
 
 // ---- Terminal ---------------------------------------------------------------
 

@@ -7,9 +7,9 @@
 
 #include "core/check.h"
 #include "plot/axis.h"
+#include "plot/drawing.h"
 #include "plot/number.h"
 #include "plot/series.h"
-#include "plot/svg.h"
 
 namespace qkv::plot {
 namespace {
@@ -20,7 +20,12 @@ constexpr double kMargin = 4;
 constexpr double kRare = 0.005, kFar = 0.25;
 constexpr double kLineHeight = 9.5;
 constexpr double kSwatch = 16;
-constexpr SeriesStyle kTrain = kSeries[0], kValidation = kSeries[1];
+constexpr Rgb kTrain = kSeries[0].colour, kValidation = kSeries[1].colour;
+constexpr Style kTrainLine = {.stroke = kTrain, .width = 1.25};
+constexpr Style kValidationLine = {
+    .stroke = kValidation, .width = 1, .dash = {4, 2, 4, 2}};
+constexpr Style kLevelLine = {
+    .stroke = kInk3, .width = 0.75, .dash = {1, 2.5, 1, 2.5}};
 
 // A name at the right end of what it names.
 struct Label {
@@ -46,24 +51,20 @@ void spread(std::vector<Label>& labels, double top, double bottom) {
   }
 }
 
-std::string polyline(std::span<const Column> columns, const Axis& y) {
-  std::string d;
+Path polyline(std::span<const Column> columns, const Axis& y) {
+  Path path;
   for (const Column& column : columns)
-    d += fmt::format("{}{} {}", d.empty() ? "M" : "L", coordinate(column.x),
-                     coordinate(y.at((column.low + column.high) / 2)));
-  return d;
+    path.to(column.x, y.at((column.low + column.high) / 2));
+  return path;
 }
 
 // The area between the smallest and the largest value of each column.
-std::string band(std::span<const Column> columns, const Axis& y) {
-  std::string d;
-  for (const Column& column : columns)
-    d += fmt::format("{}{} {}", d.empty() ? "M" : "L", coordinate(column.x),
-                     coordinate(y.at(column.high)));
+Path band(std::span<const Column> columns, const Axis& y) {
+  Path path;
+  for (const Column& column : columns) path.to(column.x, y.at(column.high));
   for (auto column = columns.rbegin(); column != columns.rend(); ++column)
-    d += fmt::format("L{} {}", coordinate(column->x),
-                     coordinate(y.at(column->low)));
-  return d + "Z";
+    path.to(column->x, y.at(column->low));
+  return path.end();
 }
 
 const Point* best_of(std::span<const Point> points) {
@@ -133,9 +134,9 @@ class LossPicture {
         y_(y_axis(curve, smooth_)),
         width_(curve.width_mm * kPointsPerMm),
         height_(std::clamp(0.45 * width_, 140.0, 230.0)),
-        svg_(width_, height_, curve.title, curve.about) {}
+        drawing_(width_, height_, curve.title, curve.about) {}
 
-  std::string draw() && {
+  Picture draw() && {
     lay_out();
     draw_axes();
     draw_levels();
@@ -143,9 +144,9 @@ class LossPicture {
     draw_validation();
     draw_labels();
     if (curve_.train.empty() && curve_.validation.empty())
-      svg_.text((x_.from + x_.to) / 2, (y_.from + y_.to) / 2, "no values yet",
-                {.anchor = Anchor::middle, .fill = kInk3});
-    return std::move(svg_).finish();
+      drawing_.text((x_.from + x_.to) / 2, (y_.from + y_.to) / 2,
+                    "no values yet", {.anchor = Anchor::middle, .fill = kInk3});
+    return picture_of(std::move(drawing_));
   }
 
  private:
@@ -193,58 +194,53 @@ class LossPicture {
   }
 
   void draw_axes() {
-    svg_.title(kMargin, kMargin + kTitleSize, width_ - 2 * kMargin,
-               curve_.title);
-    svg_.text(kMargin, y_.to - 9,
-              curve_.y_name +
-                  (window_ > 1 ? fmt::format("; train averaged over {} values",
-                                             count_text(window_))
-                               : ""),
-              {});
+    drawing_.heading(kMargin, kMargin + kTitleSize, width_ - 2 * kMargin,
+                     curve_.title);
+    drawing_.text(
+        kMargin, y_.to - 9,
+        curve_.y_name + (window_ > 1
+                             ? fmt::format("; train averaged over {} values",
+                                           count_text(window_))
+                             : ""),
+        {});
     const Ticks y_ticks = ticks(y_, 18);
     for (const double value : y_ticks.values) {
       const double y = y_.at(value);
-      svg_.line(x_.from, y, x_.to, y, kRule, 0.35);
-      svg_.text(x_.from - 4, y + 2.5, fixed_text(value, y_ticks.decimals),
-                {.anchor = Anchor::end, .fill = kInk3});
+      drawing_.line(x_.from, y, x_.to, y, stroked(kRule, 0.35));
+      drawing_.text(x_.from - 4, y + 2.5, fixed_text(value, y_ticks.decimals),
+                    {.anchor = Anchor::end, .fill = kInk3});
     }
-    svg_.line(x_.from, y_.from, x_.to, y_.from, kEdge, 0.5);
+    drawing_.line(x_.from, y_.from, x_.to, y_.from, stroked(kEdge, 0.5));
     const Ticks x_ticks = ticks(x_, 44);
     for (const double value : x_ticks.values) {
       const double x = x_.at(value);
-      svg_.line(x, y_.from, x, y_.from + 3, kEdge, 0.5);
-      svg_.text(x, y_.from + 10.5, fixed_text(value, x_ticks.decimals),
-                {.anchor = Anchor::middle, .fill = kInk3});
+      drawing_.line(x, y_.from, x, y_.from + 3, stroked(kEdge, 0.5));
+      drawing_.text(x, y_.from + 10.5, fixed_text(value, x_ticks.decimals),
+                    {.anchor = Anchor::middle, .fill = kInk3});
     }
-    svg_.text((x_.from + x_.to) / 2, y_.from + 22,
-              curve_.x_name + (curve_.log_x ? ", log scale" : ""),
-              {.anchor = Anchor::middle});
+    drawing_.text((x_.from + x_.to) / 2, y_.from + 22,
+                  curve_.x_name + (curve_.log_x ? ", log scale" : ""),
+                  {.anchor = Anchor::middle});
   }
 
   void draw_levels() {
     for (const Level& level : curve_.levels)
       if (std::isfinite(level.y))
-        svg_.line(x_.from, y_.at(level.y), x_.to, y_.at(level.y), kInk3, 0.75,
-                  "stroke-dasharray=\"1 2.5\"");
+        drawing_.line(x_.from, y_.at(level.y), x_.to, y_.at(level.y),
+                      kLevelLine);
   }
 
   void draw_train() {
     if (smooth_.empty()) return;
     const std::vector<Column> raw = columns_of(curve_.train, x_, 0.5);
     if (raw.size() == 1)
-      svg_.circle(raw[0].x, y_.at(raw[0].low), 2,
-                  fmt::format("fill=\"{}\"", kTrain.colour));
+      drawing_.circle(raw[0].x, y_.at(raw[0].low), 2, filled(kTrain));
     if (raw.size() > 1)
-      svg_.path(band(raw, y_),
-                fmt::format("fill=\"{0}\" stroke=\"{0}\" stroke-width=\"0.5\" "
-                            "stroke-linejoin=\"round\" opacity=\"0.3\"",
-                            kTrain.colour));
+      drawing_.path(
+          band(raw, y_),
+          {.fill = kTrain, .stroke = kTrain, .width = 0.5, .opacity = 0.3});
     const std::vector<Column> smooth = columns_of(smooth_, x_, 0.5);
-    if (smooth.size() > 1)
-      svg_.path(polyline(smooth, y_),
-                fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"1.25\" "
-                            "stroke-linejoin=\"round\"",
-                            kTrain.colour));
+    if (smooth.size() > 1) drawing_.path(polyline(smooth, y_), kTrainLine);
     draw_outside();
   }
 
@@ -270,12 +266,14 @@ class LossPicture {
       note += fmt::format("{}▼ {} below, to {}", above > 0 ? "   " : "",
                           count_text(below), loss_text(lowest));
     if (!note.empty())
-      svg_.text(x_.to, y_.to - 9, note, {.anchor = Anchor::end, .fill = kInk3});
+      drawing_.text(x_.to, y_.to - 9, note,
+                    {.anchor = Anchor::end, .fill = kInk3});
     if (bad > 0)
-      svg_.text(x_.to, y_.to + 8,
-                fmt::format("not finite: {}, first at {} {}", count_text(bad),
-                            curve_.x_name, count_text(first_bad)),
-                {.anchor = Anchor::end, .fill = kBad, .bold = true});
+      drawing_.text(
+          x_.to, y_.to + 8,
+          fmt::format("not finite: {}, first at {} {}", count_text(bad),
+                      curve_.x_name, count_text(first_bad)),
+          {.anchor = Anchor::end, .fill = kBad, .bold = true});
   }
 
   void draw_validation() {
@@ -284,26 +282,18 @@ class LossPicture {
       if (std::isfinite(point.y))
         seen.push_back({x_.at(point.x), point.y, point.y});
     if (seen.empty()) return;
-    if (seen.size() > 1)
-      svg_.path(polyline(seen, y_),
-                fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"1\" "
-                            "stroke-dasharray=\"4 2\"",
-                            kValidation.colour));
+    if (seen.size() > 1) drawing_.path(polyline(seen, y_), kValidationLine);
     // Dots while they stay apart.
     if (seen.size() * 4.5 < x_.to - x_.from)
       for (const Column& dot : seen)
-        svg_.circle(dot.x, y_.at(dot.low), 1.75,
-                    fmt::format("fill=\"{}\" stroke=\"{}\" "
-                                "stroke-width=\"0.5\"",
-                                kValidation.colour, kPaper));
+        drawing_.circle(dot.x, y_.at(dot.low), 1.75,
+                        {.fill = kValidation, .stroke = kPaper, .width = 0.5});
     const Point* best = best_of(curve_.validation);
     draw_ring(x_.at(best->x), y_.at(best->y));
   }
 
   void draw_ring(double x, double y) {
-    svg_.circle(
-        x, y, 3.5,
-        fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"0.75\"", kInk));
+    drawing_.circle(x, y, 3.5, stroked(kInk, 0.75));
   }
 
   void draw_labels() {
@@ -313,16 +303,13 @@ class LossPicture {
       const bool apart =
           x_.to - label.line_x > 6 || std::abs(label.y - label.line_y) > 2;
       if (apart && label.kind != Label::best)
-        svg_.path(
-            fmt::format("M{} {}L{} {}L{} {}", coordinate(label.line_x + 2),
-                        coordinate(label.line_y), coordinate(x_.to),
-                        coordinate(label.line_y), coordinate(x - 1),
-                        coordinate(label.y)),
-            fmt::format("fill=\"none\" stroke=\"{}\" "
-                        "stroke-width=\"0.35\"",
-                        kEdge));
+        drawing_.path(Path()
+                          .begin(label.line_x + 2, label.line_y)
+                          .to(x_.to, label.line_y)
+                          .to(x - 1, label.y),
+                      stroked(kEdge, 0.35));
       draw_swatch(x, label);
-      svg_.text(x + kSwatch + 4, label.y + 2.5, label.text, {.fill = kInk});
+      drawing_.text(x + kSwatch + 4, label.y + 2.5, label.text, {.fill = kInk});
     }
   }
 
@@ -330,22 +317,18 @@ class LossPicture {
     const double y = label.y, middle = x + kSwatch / 2;
     switch (label.kind) {
       case Label::train:
-        svg_.line(x, y, x + kSwatch, y, kTrain.colour, 1.25);
+        drawing_.line(x, y, x + kSwatch, y, kTrainLine);
         break;
       case Label::validation:
-        svg_.line(x, y, x + kSwatch, y, kValidation.colour, 1,
-                  "stroke-dasharray=\"4 2\"");
-        svg_.circle(middle, y, 1.75,
-                    fmt::format("fill=\"{}\"", kValidation.colour));
+        drawing_.line(x, y, x + kSwatch, y, kValidationLine);
+        drawing_.circle(middle, y, 1.75, filled(kValidation));
         break;
       case Label::best:
-        svg_.circle(middle, y, 1.75,
-                    fmt::format("fill=\"{}\"", kValidation.colour));
+        drawing_.circle(middle, y, 1.75, filled(kValidation));
         draw_ring(middle, y);
         break;
       case Label::level:
-        svg_.line(x, y, x + kSwatch, y, kInk3, 0.75,
-                  "stroke-dasharray=\"1 2.5\"");
+        drawing_.line(x, y, x + kSwatch, y, kLevelLine);
         break;
     }
   }
@@ -355,20 +338,20 @@ class LossPicture {
   std::vector<Point> smooth_;
   Axis x_, y_;
   double width_, height_;
-  Svg svg_;
+  Drawing drawing_;
   std::vector<Label> labels_;
 };
 
 }  // namespace
 
-std::string loss_curve_svg(const LossCurve& curve) {
+Picture loss_curve(const LossCurve& curve) {
   if (!(curve.width_mm >= 40 && curve.width_mm <= 1000))
-    fail_input("[loss_curve_svg] a width of {} mm; 40 to 1000 can be drawn",
+    fail_input("[loss_curve] a width of {} mm; 40 to 1000 can be drawn",
                curve.width_mm);
   for (const auto* points : {&curve.train, &curve.validation})
     for (const Point& point : *points)
       if (!std::isfinite(point.x))
-        fail_input("[loss_curve_svg] a point has no finite x");
+        fail_input("[loss_curve] a point has no finite x");
   return LossPicture(curve).draw();
 }
 

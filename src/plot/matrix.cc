@@ -22,6 +22,15 @@ int shade(int index, double cell) {
   return index < 0 || cell >= kFineCell ? index : index * 31 / 255 * 255 / 31;
 }
 
+// In one stroke, so that a path holds one piece a cell.
+void add_cross(Path& path, double x, double y) {
+  path.begin(x + 0.2, y + 0.2)
+      .to(x + 0.8, y + 0.8)
+      .to(x + 0.5, y + 0.5)
+      .to(x + 0.8, y + 0.2)
+      .to(x + 0.2, y + 0.8);
+}
+
 }  // namespace
 
 double Side::depth(double cell) const {
@@ -29,9 +38,10 @@ double Side::depth(double cell) const {
 }
 
 // One path a colour, equal neighbours of a row merged.
-void draw_cells(Svg& svg, const MatrixPlace& place, const Cells& cells) {
+void draw_cells(Drawing& drawing, const MatrixPlace& place,
+                const Cells& cells) {
   const auto [x, y, cell] = place;
-  std::map<int, std::string> paths;
+  std::map<int, Path> paths;
   for (int row = 0; row < cells.rows; ++row)
     for (int begin = 0, end = 0; begin < cells.columns; begin = end) {
       const int index = shade(cells.at(row, begin), cell);
@@ -39,62 +49,63 @@ void draw_cells(Svg& svg, const MatrixPlace& place, const Cells& cells) {
       while (end < cells.columns && shade(cells.at(row, end), cell) == index)
         ++end;
       if (index == kHiddenCell) continue;
-      auto out = std::back_inserter(paths[index]);
+      Path& path = paths[index];
       if (index == kBadCell)
         for (int column = begin; column < end; ++column)
-          fmt::format_to(out, "M{}.2 {}.2l.6 .6m0 -.6l-.6 .6", column, row);
+          add_cross(path, column, row);
       else
-        fmt::format_to(out, "M{} {}h{}v1h-{}z", begin, row, end - begin,
-                       end - begin);
+        path.begin(begin, row)
+            .to(end, row)
+            .to(end, row + 1)
+            .to(begin, row + 1)
+            .end();
     }
-  // The thin stroke closes the seams that renderers leave between areas.
-  svg.open_group(
-      fmt::format("transform=\"translate({} {}) scale({:.4g})\" "
-                  "stroke-width=\"0.03\"",
-                  coordinate(x), coordinate(y), cell));
-  for (const auto& [index, d] : paths) {
-    if (index == kBadCell) {
-      svg.path(d, fmt::format("stroke=\"{}\" stroke-width=\"0.14\"", kBad));
-    } else {
-      const std::string colour = hex(sequential(Ground::light)[index]);
-      svg.path(d, fmt::format("fill=\"{0}\" stroke=\"{0}\"", colour));
-    }
-  }
-  svg.close_group();
-  svg.rect(x, y, cells.columns * cell, cells.rows * cell, "none",
-           fmt::format("stroke=\"{}\" stroke-width=\"0.5\"", kRule));
+  CellGroup group{x, y, cell, {}};
+  for (auto& [index, path] : paths)
+    group.paths.push_back(
+        {std::move(path), index == kBadCell
+                              ? stroked(kBad, 0.14)
+                              : filled(sequential(Ground::light)[index])});
+  drawing.cells(std::move(group));
+  drawing.rect(x, y, cells.columns * cell, cells.rows * cell,
+               stroked(kRule, 0.5));
 }
 
-void draw_legend(Svg& svg, double x, double y, Quantity quantity, bool bad) {
+void draw_legend(Drawing& drawing, double x, double y, Quantity quantity,
+                 bool bad) {
   const Scale& scale = scale_of(quantity);
-  svg.text(x, y + 7, scale.name, {});
+  drawing.text(x, y + 7, std::string(scale.name), {});
   // Each step reaches to the end, under the next: no seams.
   constexpr int kSteps = 64;
   for (int i = 0; i < kSteps; ++i) {
     const double from = i * kRampWidth / kSteps;
-    svg.rect(x + from, y + 10, kRampWidth - from, 6,
-             hex(sequential(Ground::light)[i * 255 / (kSteps - 1)]));
+    drawing.rect(x + from, y + 10, kRampWidth - from, 6,
+                 filled(sequential(Ground::light)[i * 255 / (kSteps - 1)]));
   }
   for (const ScaleTick& tick : scale.ticks) {
     const double at = x + tick.at * kRampWidth;
-    svg.line(at, y + 16, at, y + 18, kEdge, 0.5);
-    svg.text(at, y + 24.5, tick.text,
-             {.size = 6,
-              .anchor = tick.at == 0   ? Anchor::start
-                        : tick.at == 1 ? Anchor::end
-                                       : Anchor::middle,
-              .fill = kInk3});
+    drawing.line(at, y + 16, at, y + 18, stroked(kEdge, 0.5));
+    drawing.text(at, y + 24.5, std::string(tick.text),
+                 {.size = 6,
+                  .anchor = tick.at == 0   ? Anchor::start
+                            : tick.at == 1 ? Anchor::end
+                                           : Anchor::middle,
+                  .fill = kInk3});
   }
   const double right = x + kRampWidth + 10;
-  svg.rect(right, y + 10, 6, 6, kPaper,
-           fmt::format("stroke=\"{}\" stroke-width=\"0.5\"", kEdge));
-  svg.text(right + 9, y + 15.5, "masked", {});
+  drawing.rect(right, y + 10, 6, 6,
+               {.fill = kPaper, .stroke = kEdge, .width = 0.5});
+  drawing.text(right + 9, y + 15.5, "masked", {});
   if (!bad) return;
-  svg.path(fmt::format("M{0} {1}l4 4m0 -4l-4 4", coordinate(right + 1),
-                       coordinate(y + 1.5)),
-           fmt::format("stroke=\"{}\"", kBad));
-  svg.text(right + 9, y + 6, "NaN", {.fill = kBad, .bold = true});
+  drawing.path(Path()
+                   .begin(right + 1, y + 1.5)
+                   .to(right + 5, y + 5.5)
+                   .begin(right + 5, y + 1.5)
+                   .to(right + 1, y + 5.5),
+               stroked(kBad, 1));
+  drawing.text(right + 9, y + 6, "NaN", {.fill = kBad, .bold = true});
 }
+
 Side side_of(const Attention& attention, bool queries) {
   Side side;
   double before = 0;
@@ -111,28 +122,28 @@ Side side_of(const Attention& attention, bool queries) {
   return side;
 }
 
-void label_rows(Svg& svg, const MatrixPlace& place, const Side& side) {
+void label_rows(Drawing& drawing, const MatrixPlace& place, const Side& side) {
   const auto [x, y, cell] = place;
   for (std::size_t i = 0; i < side.labels.size(); ++i)
-    svg.text(x - 3, y + (i + 0.5) * cell + 2.5, side.labels[i],
-             {.anchor = Anchor::end, .fill = kInk, .mono = true});
+    drawing.text(x - 3, y + (i + 0.5) * cell + 2.5, side.labels[i],
+                 {.anchor = Anchor::end, .fill = kInk, .mono = true});
 }
 
-void label_columns(Svg& svg, double x, double y, double cell,
+void label_columns(Drawing& drawing, double x, double y, double cell,
                    const Side& side) {
   for (std::size_t i = 0; i < side.labels.size(); ++i) {
     const double middle = x + (i + 0.5) * cell;
     if (cell >= side.upright)
-      svg.text(middle, y + 9, side.labels[i],
-               {.anchor = Anchor::middle, .fill = kInk, .mono = true});
+      drawing.text(middle, y + 9, side.labels[i],
+                   {.anchor = Anchor::middle, .fill = kInk, .mono = true});
     else
-      svg.text(
+      drawing.text(
           middle + 2.5, y + 3, side.labels[i],
           {.anchor = Anchor::end, .fill = kInk, .mono = true, .turn = -90});
   }
 }
 
-void label_positions(Svg& svg, const MatrixPlace& place,
+void label_positions(Drawing& drawing, const MatrixPlace& place,
                      const Attention& attention, const Cells& cells) {
   const auto [x, y, cell] = place;
   const double queries = attention.queries, keys = attention.keys;
@@ -141,19 +152,19 @@ void label_positions(Svg& svg, const MatrixPlace& place,
   const Axis rows = {0, queries, y, bottom};
   const Axis columns = {0, keys, x, right};
   for (const double value : ticks(rows, 30).values) {
-    svg.line(x - 3, rows.at(value), x, rows.at(value), kEdge, 0.5);
-    svg.text(x - 5, rows.at(value) + 2.5, count_text(value),
-             {.anchor = Anchor::end, .fill = kInk3});
+    drawing.line(x - 3, rows.at(value), x, rows.at(value), stroked(kEdge, 0.5));
+    drawing.text(x - 5, rows.at(value) + 2.5, count_text(value),
+                 {.anchor = Anchor::end, .fill = kInk3});
   }
   for (const double value : ticks(columns, 30).values) {
-    svg.line(columns.at(value), bottom, columns.at(value), bottom + 3, kEdge,
-             0.5);
-    svg.text(columns.at(value), bottom + 10.5, count_text(value),
-             {.anchor = Anchor::middle, .fill = kInk3});
+    drawing.line(columns.at(value), bottom, columns.at(value), bottom + 3,
+                 stroked(kEdge, 0.5));
+    drawing.text(columns.at(value), bottom + 10.5, count_text(value),
+                 {.anchor = Anchor::middle, .fill = kInk3});
   }
 }
 
-void draw_numbers(Svg& svg, const MatrixPlace& place,
+void draw_numbers(Drawing& drawing, const MatrixPlace& place,
                   const Attention& attention, int layer, int head,
                   const Cells& cells) {
   const auto [x, y, cell] = place;
@@ -167,12 +178,10 @@ void draw_numbers(Svg& svg, const MatrixPlace& place,
                                      ? cell_text(value)
                                      : score_text(value);
       if (sans_width(number, kNumberSize) > cell - 2) continue;
-      svg.text(
-          x + (k + 0.5) * cell, y + (q + 0.5) * cell + 2.1, number,
-          {.size = kNumberSize,
-           .anchor = Anchor::middle,
-           .fill = text_on(Ground::light, index) == Rgb{0, 0, 0} ? "#000000"
-                                                                 : "#ffffff"});
+      drawing.text(x + (k + 0.5) * cell, y + (q + 0.5) * cell + 2.1, number,
+                   {.size = kNumberSize,
+                    .anchor = Anchor::middle,
+                    .fill = text_on(Ground::light, index)});
     }
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "plot/cells.h"
-#include "plot/svg.h"
+#include "plot/drawing.h"
 
 namespace qkv::plot {
 
@@ -15,17 +15,18 @@ struct MatrixPlace {
 };
 
 // The visible cells and a frame around all.
-void draw_cells(Svg& svg, const MatrixPlace& place, const Cells& cells);
+void draw_cells(Drawing& drawing, const MatrixPlace& place, const Cells& cells);
 
 // The values, where they fit into cells of this size.
-void draw_numbers(Svg& svg, const MatrixPlace& place,
+void draw_numbers(Drawing& drawing, const MatrixPlace& place,
                   const Attention& attention, int layer, int head,
                   const Cells& cells);
 
 // The ramp with its name and values, and the sign for masked (and for NaN).
-void draw_legend(Svg& svg, double x, double y, Quantity quantity, bool bad);
+void draw_legend(Drawing& drawing, double x, double y, Quantity quantity,
+                 bool bad);
 inline constexpr double kRampWidth = 100;
-inline constexpr double kLegendWidth = kRampWidth + 48, kLegendHeight = 26;
+inline constexpr double kLegendWidth = kRampWidth + 54, kLegendHeight = 26;
 
 // The tokens along one side.
 struct Side {
@@ -39,12 +40,13 @@ struct Side {
 Side side_of(const Attention& attention, bool queries);
 inline constexpr double kLabelPitch = 7;  // the closest that they may stand
 
-void label_rows(Svg& svg, const MatrixPlace& place, const Side& side);
+void label_rows(Drawing& drawing, const MatrixPlace& place, const Side& side);
 // y: the lower edge of the matrix.
-void label_columns(Svg& svg, double x, double y, double cell, const Side& side);
+void label_columns(Drawing& drawing, double x, double y, double cell,
+                   const Side& side);
 // Positions along both sides, for cells too fine for tokens. They take 24
 // points at the left and 14 below.
-void label_positions(Svg& svg, const MatrixPlace& place,
+void label_positions(Drawing& drawing, const MatrixPlace& place,
                      const Attention& attention, const Cells& cells);
 inline constexpr double kPositionsWidth = 24, kPositionsDepth = 14;
 

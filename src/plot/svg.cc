@@ -2,25 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <iterator>
 
 #include "core/text.h"
+#include "plot/drawing.h"
 #include "plot/token_label.h"
 
 namespace qkv::plot {
 namespace {
-
-// Helvetica's advance widths for ' ' … '~', thousandths of the size.
-constexpr std::array<short, 95> kAdvance = {
-    278, 278, 355, 556, 556,  889, 667, 191, 333, 333, 389, 584, 278, 333,
-    278, 278, 556, 556, 556,  556, 556, 556, 556, 556, 556, 556, 278, 278,
-    584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278,
-    500, 667, 556, 833, 722,  778, 667, 778, 722, 667, 611, 722, 667, 944,
-    667, 667, 611, 278, 278,  278, 469, 556, 333, 556, 556, 500, 556, 556,
-    278, 556, 556, 222, 222,  500, 222, 833, 556, 556, 556, 556, 333, 500,
-    278, 556, 500, 722, 500,  500, 500, 334, 260, 334, 584};
 
 bool allowed_in_xml(int c) {
   return c == '\t' || c == '\n' || c == '\r' ||
@@ -65,108 +55,136 @@ std::string coordinate(double value) {
   return text == "-0" ? "0" : text;
 }
 
-double sans_width(std::string_view text, double size) {
-  double thousandths = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const int c = decode_utf8(text, at);
-    if (c < 0) ++at;
-    const bool ascii = c >= ' ' && c <= '~';
-    thousandths += ascii ? kAdvance[c - ' '] : 584;
+namespace {
+
+// Appends the elements of one picture.
+class SvgWriter {
+ public:
+  void operator()(const Rect& r) {
+    add("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}/>\n",
+        coordinate(r.x), coordinate(r.y), coordinate(r.width),
+        coordinate(r.height), attributes(r.style, !r.style.fill));
   }
-  return thousandths * size / 1000;
-}
+  void operator()(const Line& l) {
+    add("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"{}/>\n", coordinate(l.x1),
+        coordinate(l.y1), coordinate(l.x2), coordinate(l.y2),
+        attributes(l.style));
+  }
+  void operator()(const Circle& c) {
+    add("<circle cx=\"{}\" cy=\"{}\" r=\"{}\"{}/>\n", coordinate(c.x),
+        coordinate(c.y), coordinate(c.radius),
+        attributes(c.style, !c.style.fill));
+  }
+  void operator()(const Outline& o) {
+    add("<path d=\"{}\"{}/>\n", path_data(o.path),
+        attributes(o.style, !o.style.fill));
+  }
+  void operator()(const CellGroup& group) {
+    // The thin stroke closes the seams that renderers leave between areas.
+    add("<g transform=\"translate({} {}) scale({:.4g})\" "
+        "stroke-width=\"0.03\">\n",
+        coordinate(group.x), coordinate(group.y), group.cell);
+    for (const Outline& o : group.paths) {
+      if (o.style.fill)
+        add("<path d=\"{}\" fill=\"{}\" stroke=\"{}\"/>\n", path_data(o.path),
+            hex(*o.style.fill), hex(*o.style.fill));
+      else
+        (*this)(o);
+    }
+    add("</g>\n");
+  }
+  void operator()(const Text& t) {
+    const TextStyle& style = t.style;
+    add("<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\"", coordinate(t.x),
+        coordinate(t.y), coordinate(style.size), hex(style.fill));
+    if (style.anchor != Anchor::start)
+      add(" text-anchor=\"{}\"",
+          style.anchor == Anchor::middle ? "middle" : "end");
+    if (style.mono) add(" font-family=\"{}\"", kMono);
+    if (style.bold) add(" font-weight=\"600\"");
+    if (style.turn != 0)
+      add(" transform=\"rotate({} {} {})\"", coordinate(style.turn),
+          coordinate(t.x), coordinate(t.y));
+    // Its own element and isolated: no token turns its neighbours around.
+    if (has_right_to_left(t.text))
+      add(" direction=\"ltr\" unicode-bidi=\"isolate\"");
+    add(">{}</text>\n", escape(t.text));
+  }
 
-double mono_width(std::string_view text, double size) {
-  return display_columns(text) * 0.602 * size;
-}
+  template <class... Arguments>
+  void add(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(out_), format,
+                   std::forward<Arguments>(arguments)...);
+  }
+  std::string take() { return std::move(out_); }
 
-Svg::Svg(double width, double height, std::string_view title,
-         std::string_view about) {
-  out_ = fmt::format(
+ private:
+  // Filled black is SVG's default: what is only stroked says so.
+  static std::string attributes(const Style& style, bool unfilled = false) {
+    std::string out;
+    const auto add = [&out](std::string_view name, std::string_view value) {
+      out += fmt::format(" {}=\"{}\"", name, value);
+    };
+    if (style.fill) add("fill", hex(*style.fill));
+    if (unfilled) add("fill", "none");
+    if (style.stroke) {
+      add("stroke", hex(*style.stroke));
+      add("stroke-width", coordinate(style.width));
+      if (style.dash != Dash{}) {
+        const auto& d = style.dash;
+        add("stroke-dasharray",
+            fmt::format("{} {} {} {}", coordinate(d[0]), coordinate(d[1]),
+                        coordinate(d[2]), coordinate(d[3])));
+      }
+    }
+    if (style.opacity != 1) add("opacity", coordinate(style.opacity));
+    return out;
+  }
+
+  // Steps along an axis as h and v, from one rounded place to the next.
+  static std::string path_data(const Path& path) {
+    std::string d;
+    const auto rounded = [](double v) { return std::round(v * 100) / 100; };
+    double x = 0, y = 0;
+    for (const Path::Step& step : path.steps) {
+      if (step.kind == Path::close) {
+        d += 'z';
+        continue;
+      }
+      const double to_x = rounded(step.x), to_y = rounded(step.y);
+      if (step.kind == Path::line && to_y == y)
+        d += 'h' + coordinate(to_x - x);
+      else if (step.kind == Path::line && to_x == x)
+        d += 'v' + coordinate(to_y - y);
+      else
+        d += (step.kind == Path::move ? 'M' : 'L') + coordinate(to_x) + ' ' +
+             coordinate(to_y);
+      x = to_x;
+      y = to_y;
+    }
+    return d;
+  }
+
+  std::string out_;
+};
+
+}  // namespace
+
+std::string write_svg(const Drawing& drawing) {
+  SvgWriter writer;
+  writer.add(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}mm\" "
       "height=\"{}mm\" viewBox=\"0 0 {} {}\" role=\"img\" "
-      "font-family=\"{}\">\n",
-      coordinate(width / kPointsPerMm), coordinate(height / kPointsPerMm),
-      coordinate(width), coordinate(height), kSans);
-  if (!title.empty()) out_ += "<title>" + escape(title) + "</title>\n";
-  if (!about.empty()) out_ += "<desc>" + escape(about) + "</desc>\n";
-  rect(0, 0, width, height, kPaper);
+      "stroke-linejoin=\"round\" font-family=\"{}\">\n",
+      coordinate(drawing.width() / kPointsPerMm),
+      coordinate(drawing.height() / kPointsPerMm), coordinate(drawing.width()),
+      coordinate(drawing.height()), kSans);
+  if (!drawing.title().empty())
+    writer.add("<title>{}</title>\n", escape(drawing.title()));
+  if (!drawing.about().empty())
+    writer.add("<desc>{}</desc>\n", escape(drawing.about()));
+  for (const Shape& shape : drawing.shapes()) std::visit(writer, shape);
+  return writer.take() + "</svg>\n";
 }
-
-void Svg::rect(double x, double y, double width, double height,
-               std::string_view fill, std::string_view attributes) {
-  fmt::format_to(std::back_inserter(out_),
-                 "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" "
-                 "fill=\"{}\"{}{}/>\n",
-                 coordinate(x), coordinate(y), coordinate(width),
-                 coordinate(height), fill, attributes.empty() ? "" : " ",
-                 attributes);
-}
-
-void Svg::line(double x1, double y1, double x2, double y2,
-               std::string_view stroke, double width,
-               std::string_view attributes) {
-  fmt::format_to(std::back_inserter(out_),
-                 "<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\" "
-                 "stroke-width=\"{}\"{}{}/>\n",
-                 coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2),
-                 stroke, coordinate(width), attributes.empty() ? "" : " ",
-                 attributes);
-}
-
-void Svg::path(std::string_view d, std::string_view attributes) {
-  fmt::format_to(std::back_inserter(out_), "<path d=\"{}\" {}/>\n", d,
-                 attributes);
-}
-
-void Svg::open_group(std::string_view attributes) {
-  fmt::format_to(std::back_inserter(out_), "<g {}>\n", attributes);
-}
-
-void Svg::close_group() { out_ += "</g>\n"; }
-
-void Svg::circle(double x, double y, double radius,
-                 std::string_view attributes) {
-  fmt::format_to(std::back_inserter(out_),
-                 "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" {}/>\n", coordinate(x),
-                 coordinate(y), coordinate(radius), attributes);
-}
-
-void Svg::text(double x, double y, std::string_view text,
-               const TextStyle& style) {
-  fmt::format_to(std::back_inserter(out_),
-                 "<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\"",
-                 coordinate(x), coordinate(y), coordinate(style.size),
-                 style.fill);
-  if (style.anchor != Anchor::start)
-    out_ += style.anchor == Anchor::middle ? " text-anchor=\"middle\""
-                                           : " text-anchor=\"end\"";
-  if (style.mono)
-    fmt::format_to(std::back_inserter(out_), " font-family=\"{}\"", kMono);
-  if (style.bold) out_ += " font-weight=\"600\"";
-  if (style.turn != 0)
-    fmt::format_to(std::back_inserter(out_), " transform=\"rotate({} {} {})\"",
-                   coordinate(style.turn), coordinate(x), coordinate(y));
-  // Its own element and isolated: no token turns its neighbours around.
-  if (has_right_to_left(text))
-    out_ += " direction=\"ltr\" unicode-bidi=\"isolate\"";
-  out_ += ">" + escape(text) + "</text>\n";
-}
-
-void Svg::title(double x, double y, double width, std::string_view title) {
-  std::string shown(title);
-  while (sans_width(shown, kTitleSize * 1.07) > width &&
-         shown.size() > 3) {  // bold is wider
-    if (shown.ends_with("…")) shown.resize(shown.size() - 3);
-    // A whole character goes: its continuation bytes first.
-    while (shown.size() > 1 && (shown.back() & 0xC0) == 0x80) shown.pop_back();
-    if (!shown.empty()) shown.pop_back();
-    shown += "…";
-  }
-  if (!shown.empty())
-    text(x, y, shown, {.size = kTitleSize, .fill = kInk, .bold = true});
-}
-
-std::string Svg::finish() && { return std::move(out_) + "</svg>\n"; }
 
 }  // namespace qkv::plot

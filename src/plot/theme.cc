@@ -32,19 +32,10 @@ std::array<Rgb, 256> ramp(const Stops& stops) {
   return colours;
 }
 
-int digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
-
 }  // namespace
 
 std::string hex(Rgb colour) {
   return fmt::format("#{:02x}{:02x}{:02x}", colour.r, colour.g, colour.b);
-}
-
-Rgb rgb(std::string_view hex) {
-  const auto byte = [hex](int i) {
-    return static_cast<std::uint8_t>(16 * digit(hex[i]) + digit(hex[i + 1]));
-  };
-  return {byte(1), byte(3), byte(5)};
 }
 
 const std::array<Rgb, 256>& sequential(Ground ground) {

@@ -20,7 +20,15 @@ struct Rgb {
 enum class Ground { light, dark };
 
 std::string hex(Rgb colour);  // "#05a0ff"
-Rgb rgb(std::string_view hex);
+constexpr Rgb rgb(std::string_view hex) {
+  const auto digit = [hex](int i) {
+    return hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10;
+  };
+  const auto byte = [&](int i) {
+    return static_cast<std::uint8_t>(16 * digit(i) + digit(i + 1));
+  };
+  return {byte(1), byte(3), byte(5)};
+}
 
 // 256 colours for amounts 0…1.
 const std::array<Rgb, 256>& sequential(Ground ground);
@@ -28,25 +36,29 @@ const std::array<Rgb, 256>& sequential(Ground ground);
 Rgb text_on(Ground ground, int index);
 
 // On white paper.
-inline constexpr std::string_view kPaper = "#ffffff";
-inline constexpr std::string_view kInk = "#1b1b19";   // text
-inline constexpr std::string_view kInk2 = "#55534d";  // labels, titles
-inline constexpr std::string_view kInk3 = "#6e6b64";  // ticks
-inline constexpr std::string_view kEdge = "#86827a";  // axes
-inline constexpr std::string_view kRule = "#dedbd3";  // grid lines, frames
-inline constexpr std::string_view kBad = "#b3261e";   // NaN; always with a word
+inline constexpr Rgb kPaper = rgb("#ffffff");
+inline constexpr Rgb kInk = rgb("#1b1b19");   // text
+inline constexpr Rgb kInk2 = rgb("#55534d");  // labels, titles
+inline constexpr Rgb kInk3 = rgb("#6e6b64");  // ticks
+inline constexpr Rgb kEdge = rgb("#86827a");  // axes
+inline constexpr Rgb kRule = rgb("#dedbd3");  // grid lines, frames
+inline constexpr Rgb kBad = rgb("#b3261e");   // NaN; always with a word
+
+// Lengths of ink and gap in points, repeated; all zero: a full line.
+using Dash = std::array<double, 4>;
 
 struct SeriesStyle {
-  std::string_view colour;
-  std::string_view dash;  // stroke-dasharray in points; "" is a full line
+  Rgb colour;
+  Dash dash;
 };
 // Told apart by dash as well as by colour.
-inline constexpr std::array<SeriesStyle, 6> kSeries = {{{"#137dba", ""},
-                                                        {"#d47a33", "6 3"},
-                                                        {"#4e138f", "2 2"},
-                                                        {"#253d3c", "8 3 2 3"},
-                                                        {"#8d767c", "1 3"},
-                                                        {"#773b09", "12 4"}}};
+inline constexpr std::array<SeriesStyle, 6> kSeries = {
+    {{rgb("#137dba"), {}},
+     {rgb("#d47a33"), {6, 3, 6, 3}},
+     {rgb("#4e138f"), {2, 2, 2, 2}},
+     {rgb("#253d3c"), {8, 3, 2, 3}},
+     {rgb("#8d767c"), {1, 3, 1, 3}},
+     {rgb("#773b09"), {12, 4, 12, 4}}}};
 
 inline constexpr std::string_view kSans =
     "Helvetica, Arial, Liberation Sans, sans-serif";

@@ -268,7 +268,7 @@ TEST(TrainRun, AttendDrawsAndWrites) {
   EXPECT_EQ(steps.code, 0) << steps.err;
   for (const char* part : {"X (", "Q = ", "K = ", "V = ", "softmax", "mask"})
     EXPECT_NE(steps.out.find(part), std::string::npos) << part;
-  for (const char* file : {"a.svg", "a.json", "a.npy"})
+  for (const char* file : {"a.svg", "a.png", "a.json", "a.npy"})
     EXPECT_EQ(attend({"-o", folder / file}).code, 0);
   const auto weights = io::read_npy(folder / "a.npy");
   EXPECT_EQ(weights.shape().rank(), 4);

@@ -50,7 +50,7 @@ TEST(LossCurve, PointsLieWhereTheAxesSay) {
   LossCurve curve = falling(100);
   curve.validation = {{0, 3}, {25, 2.4}, {75, 2.0}};
   curve.last_x = 100;
-  const auto picture = checked_svg(loss_curve_svg(curve));
+  const auto picture = checked_svg(loss_curve(curve));
   const double x0 = tick_x(picture, "0"), x100 = tick_x(picture, "100");
   const double y2 = tick_y(picture, "2.0"), y3 = tick_y(picture, "3.0");
   EXPECT_GT(x100, x0);
@@ -72,7 +72,7 @@ TEST(LossCurve, PointsLieWhereTheAxesSay) {
 TEST(LossCurve, NamesTheBestWhenItIsNotTheLast) {
   LossCurve curve = falling(2000);
   curve.validation = {{0, 3}, {1000, 2.0853}, {2000, 2.0871}};
-  const auto picture = checked_svg(loss_curve_svg(curve));
+  const auto picture = checked_svg(loss_curve(curve));
   EXPECT_TRUE(text_element(picture, "validation 2.0871"));
   EXPECT_TRUE(text_element(picture, "best 2.0853 at 1,000"));
 }
@@ -81,7 +81,7 @@ TEST(LossCurve, LogAxisSpacesDecadesEvenly) {
   LossCurve curve = falling(1000);
   curve.validation = {{0, 3}, {100, 2.2}, {1000, 2}};
   curve.log_x = true;
-  const auto picture = checked_svg(loss_curve_svg(curve));
+  const auto picture = checked_svg(loss_curve(curve));
   const double x1 = tick_x(picture, "1"), x10 = tick_x(picture, "10");
   const double x100 = tick_x(picture, "100"), x1000 = tick_x(picture, "1,000");
   EXPECT_NEAR(x100 - x10, x10 - x1, 0.02);
@@ -94,7 +94,7 @@ TEST(LossCurve, LogAxisSpacesDecadesEvenly) {
 TEST(LossCurve, LevelsHaveTheirNames) {
   LossCurve curve = falling(100);
   curve.levels = {{std::log(27), "ln 27 = 3.296, guessing"}, {2, "bigram"}};
-  const auto picture = checked_svg(loss_curve_svg(curve));
+  const auto picture = checked_svg(loss_curve(curve));
   const Element* name = text_element(picture, "ln 27 = 3.296, guessing");
   ASSERT_TRUE(name);
   const double y2 = tick_y(picture, "2.0"), y3 = tick_y(picture, "3.0");
@@ -113,7 +113,7 @@ TEST(LossCurve, NamesDoNotCoverEachOther) {
   curve.validation = {{100, 2.0}, {200, 2.001}, {400, 2.002}};
   for (int i = 0; i < 4; ++i)
     curve.levels.push_back({2.0 + 1e-4 * i, "level " + std::to_string(i)});
-  const auto picture = checked_svg(loss_curve_svg(curve));
+  const auto picture = checked_svg(loss_curve(curve));
   std::vector<double> places;
   for (const char* text : {"level 0", "level 1", "level 2", "level 3",
                            "validation 2.0020", "best 2.0000 at 100"}) {
@@ -131,7 +131,7 @@ TEST(LossCurve, SaysWhatIsNotFinite) {
   for (int i = 250; i < 300; ++i) curve.train[i].y = kNan;
   curve.train[20].y = std::numeric_limits<double>::infinity();
   curve.validation = {{100, 2.2}, {200, kNan}};
-  const auto picture = checked_svg(loss_curve_svg(curve));
+  const auto picture = checked_svg(loss_curve(curve));
   EXPECT_TRUE(text_element(picture, "not finite: 51, first at step 21"));
   EXPECT_TRUE(text_element(picture, "validation 2.2000, its best"));
 }
@@ -140,7 +140,7 @@ TEST(LossCurve, CountsTheSpikesItCuts) {
   LossCurve curve = falling(1000);
   curve.train[500].y = 80;
   curve.train[600].y = 84;
-  const auto picture = checked_svg(loss_curve_svg(curve));
+  const auto picture = checked_svg(loss_curve(curve));
   EXPECT_TRUE(some_text_contains(picture, "▲ 2 above, to 84.0000"));
   // They do not squeeze the rest.
   tick(picture, "2.2");
@@ -148,33 +148,32 @@ TEST(LossCurve, CountsTheSpikesItCuts) {
 
 TEST(LossCurve, DrawsLittleOrNothing) {
   LossCurve curve;
-  EXPECT_TRUE(
-      text_element(checked_svg(loss_curve_svg(curve)), "no values yet"));
+  EXPECT_TRUE(text_element(checked_svg(loss_curve(curve)), "no values yet"));
 
   curve.train = {{1, 2.5}};
-  auto picture = checked_svg(loss_curve_svg(curve));
+  auto picture = checked_svg(loss_curve(curve));
   EXPECT_TRUE(text_element(picture, "train 2.5000"));
   EXPECT_EQ(dots(picture, 2).size(), 1u);
 
   for (int i = 2; i < 500; ++i) curve.train.push_back({i * 1.0, 2.5});
-  picture = checked_svg(loss_curve_svg(curve));
+  picture = checked_svg(loss_curve(curve));
   tick(picture, "2.5");
 
   curve.train.assign(10, {0, kNan});
-  checked_svg(loss_curve_svg(curve));
+  checked_svg(loss_curve(curve));
   curve.train.assign(3, {0, 0});
-  checked_svg(loss_curve_svg(curve));
+  checked_svg(loss_curve(curve));
   curve.last_x = kNan;
-  checked_svg(loss_curve_svg(curve));
+  checked_svg(loss_curve(curve));
   curve.train = {{1, 1e-300}, {2, 1e300}};
-  checked_svg(loss_curve_svg(curve));
+  checked_svg(loss_curve(curve));
 }
 
 TEST(LossCurve, StaysSmall) {
   LossCurve curve = falling(200000);
   for (std::size_t i = 0; i < curve.train.size(); ++i)
     curve.train[i].y += 0.1 * std::sin(i * 12.9898);
-  EXPECT_LT(loss_curve_svg(curve).size(), 80000u);
+  EXPECT_LT(loss_curve(curve).svg().size(), 80000u);
 }
 
 TEST(LossCurve, HoldsOnPaperOfAnyWidth) {
@@ -183,7 +182,7 @@ TEST(LossCurve, HoldsOnPaperOfAnyWidth) {
   curve.levels = {{3.296, "ln 27 = 3.296, guessing"}};
   for (const double width : {60.0, 85.0, 120.0, 178.0, 300.0}) {
     curve.width_mm = width;
-    const auto picture = checked_svg(loss_curve_svg(curve));
+    const auto picture = checked_svg(loss_curve(curve));
     EXPECT_EQ(picture[1].name, "title");
     EXPECT_EQ(picture[1].text, curve.title);  // whole, although cut in sight
     EXPECT_TRUE(some_text_contains(picture, "WWW…"));
@@ -195,7 +194,7 @@ TEST(LossCurve, EscapesWhatItIsGiven) {
   curve.title = "<script>alert(\"1\") & more</script>";
   curve.about = "qkv plot 'a<b>&c'";
   curve.levels = {{2.5, "a < b & c"}};
-  const auto picture = checked_svg(loss_curve_svg(curve));
+  const auto picture = checked_svg(loss_curve(curve));
   EXPECT_EQ(picture[1].text, curve.title);
   EXPECT_EQ(picture[2].text, curve.about);
   EXPECT_TRUE(text_element(picture, "a < b & c"));
@@ -204,10 +203,10 @@ TEST(LossCurve, EscapesWhatItIsGiven) {
 TEST(LossCurve, RefusesWhatItCannotPlace) {
   LossCurve curve = falling(5);
   curve.width_mm = kNan;
-  EXPECT_ERROR(input, "a width of nan mm", loss_curve_svg(curve));
+  EXPECT_ERROR(input, "a width of nan mm", loss_curve(curve));
   curve.width_mm = 85;
   curve.train[2].x = kNan;
-  EXPECT_ERROR(input, "no finite x", loss_curve_svg(curve));
+  EXPECT_ERROR(input, "no finite x", loss_curve(curve));
 }
 
 }  // namespace

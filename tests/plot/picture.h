@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "qkv/plot.h"
 #include "tests/plot/xml.h"
 
 namespace qkv::plot {
@@ -52,6 +53,12 @@ inline std::vector<Element> checked_svg(const std::string& svg) {
       }
   }
   return elements;
+}
+
+// The same, and it can be drawn as PNG.
+inline std::vector<Element> checked_svg(const Picture& picture) {
+  EXPECT_TRUE(picture.png(0.5).starts_with("\x89PNG\r\n\x1a\n"));
+  return checked_svg(picture.svg());
 }
 
 inline const Element* text_element(const std::vector<Element>& elements,

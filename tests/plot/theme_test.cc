@@ -93,9 +93,9 @@ TEST(Theme, NumbersOnTheRampCanBeRead) {
 
 TEST(Theme, TextCanBeReadOnPaper) {
   for (const auto ink : {kInk, kInk2, kInk3, kBad})
-    EXPECT_GE(contrast(rgb(ink), rgb(kPaper)), 4.5) << ink;
+    EXPECT_GE(contrast(ink, kPaper), 4.5) << hex(ink);
   for (const SeriesStyle& style : kSeries)
-    EXPECT_GE(contrast(rgb(style.colour), rgb(kPaper)), 3) << style.colour;
+    EXPECT_GE(contrast(style.colour, kPaper), 3) << hex(style.colour);
 }
 
 TEST(Theme, SeriesDifferByDashToo) {

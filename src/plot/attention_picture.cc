@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "plot/drawing.h"
 #include "plot/matrix.h"
-#include "plot/svg.h"
 
 namespace qkv::plot {
 namespace {
@@ -23,11 +23,11 @@ bool holds_nan(const Attention& attention) {
                      [](float value) { return std::isnan(value); });
 }
 
-void draw_header(Svg& svg, double width, const Attention& attention,
+void draw_header(Drawing& drawing, double width, const Attention& attention,
                  const std::string& line) {
-  svg.title(kMargin, kMargin + kTitleSize, width - 2 * kMargin,
-            attention.title);
-  svg.text(kMargin, kMargin + kTitleSize + 11, line, {});
+  drawing.heading(kMargin, kMargin + kTitleSize, width - 2 * kMargin,
+                  attention.title);
+  drawing.text(kMargin, kMargin + kTitleSize + 11, line, {});
 }
 
 std::string pooled_note(const Cells& cells) {
@@ -37,10 +37,10 @@ std::string pooled_note(const Cells& cells) {
 }
 
 // What is drawn when there is nothing to draw.
-std::string no_tokens(const Attention& attention) {
-  Svg svg(kColumnWidth, 36, attention.title, attention.about);
-  draw_header(svg, kColumnWidth, attention, "no tokens");
-  return std::move(svg).finish();
+Picture no_tokens(const Attention& attention) {
+  Drawing drawing(kColumnWidth, 36, attention.title, attention.about);
+  draw_header(drawing, kColumnWidth, attention, "no tokens");
+  return picture_of(std::move(drawing));
 }
 
 // The small pictures of a grid: all of one size, at even distances.
@@ -80,13 +80,14 @@ struct Grid {
   double y(int layer) const { return top + layer * (height + kGap); }
 };
 
-void name_heads(Svg& svg, const Grid& grid, const Attention& attention) {
+void name_heads(Drawing& drawing, const Grid& grid,
+                const Attention& attention) {
   // "head 3" where it fits, else "3" behind a first "head".
   const bool whole = grid.width >= sans_width("head 00", kTextSize);
   if (!whole)
-    svg.text(grid.left - 4, grid.top - 4, "head", {.anchor = Anchor::end});
+    drawing.text(grid.left - 4, grid.top - 4, "head", {.anchor = Anchor::end});
   for (int head = 0; head < attention.heads; ++head)
-    svg.text(
+    drawing.text(
         grid.x(head) + grid.width / 2, grid.top - 4,
         fmt::format("{}{}", whole ? "head " : "", attention.first_head + head),
         {.anchor = Anchor::middle});
@@ -94,12 +95,11 @@ void name_heads(Svg& svg, const Grid& grid, const Attention& attention) {
 
 }  // namespace
 
-std::string attention_head_svg(const Attention& attention, int layer,
-                               int head) {
-  check_attention("attention_head_svg", attention);
+Picture attention_head(const Attention& attention, int layer, int head) {
+  check_attention("attention_head", attention);
   if (layer < 0 || layer >= attention.layers || head < 0 ||
       head >= attention.heads)
-    fail_input("[attention_head_svg] layer {}, head {} of {} x {}", layer, head,
+    fail_input("[attention_head] layer {}, head {} of {} x {}", layer, head,
                attention.layers, attention.heads);
   if (attention.values.empty()) return no_tokens(attention);
   const Side rows = side_of(attention, true);
@@ -131,32 +131,32 @@ std::string attention_head_svg(const Attention& attention, int layer,
   const double height =
       bottom + below + (inside ? 0 : kLegendHeight + 4) + kMargin;
 
-  Svg svg(width, height, attention.title, attention.about);
-  draw_header(svg, width, attention,
+  Drawing drawing(width, height, attention.title, attention.about);
+  draw_header(drawing, width, attention,
               fmt::format("layer {}, head {}; a row shows what its token looks "
                           "at{}",
                           attention.first_layer + layer,
                           attention.first_head + head, pooled_note(cells)));
   const MatrixPlace place = {left, kHeader, cell};
-  draw_cells(svg, place, cells);
-  draw_numbers(svg, place, attention, layer, head, cells);
+  draw_cells(drawing, place, cells);
+  draw_numbers(drawing, place, attention, layer, head, cells);
   if (tokens) {
-    label_rows(svg, place, rows);
-    label_columns(svg, left, bottom, cell, columns);
+    label_rows(drawing, place, rows);
+    label_columns(drawing, left, bottom, cell, columns);
   } else {
-    label_positions(svg, place, attention, cells);
+    label_positions(drawing, place, attention, cells);
   }
   const bool bad = holds_nan(attention);
   if (inside)
-    draw_legend(svg, right - kLegendWidth + 4, kHeader + 6, attention.quantity,
-                bad);
+    draw_legend(drawing, right - kLegendWidth + 4, kHeader + 6,
+                attention.quantity, bad);
   else
-    draw_legend(svg, left, bottom + below + 2, attention.quantity, bad);
-  return std::move(svg).finish();
+    draw_legend(drawing, left, bottom + below + 2, attention.quantity, bad);
+  return picture_of(std::move(drawing));
 }
 
-std::string attention_grid_svg(const Attention& attention) {
-  check_attention("attention_grid_svg", attention);
+Picture attention_grid(const Attention& attention) {
+  check_attention("attention_grid", attention);
   if (attention.values.empty()) return no_tokens(attention);
   const Side rows = side_of(attention, true);
   const Side columns = side_of(attention, false);
@@ -166,31 +166,31 @@ std::string attention_grid_svg(const Attention& attention) {
   const double width =
       std::max(kColumnWidth, grid.x(attention.heads) + kMargin);
 
-  Svg svg(width, bottom + below + kLegendHeight + kMargin, attention.title,
-          attention.about);
+  Drawing drawing(width, bottom + below + kLegendHeight + kMargin,
+                  attention.title, attention.about);
   draw_header(
-      svg, width, attention,
+      drawing, width, attention,
       "a row of a picture shows what its token looks at" +
           (grid.tokens ? ""
                        : fmt::format("; {} tokens, the first at the top left",
                                      attention.queries)) +
           pooled_note(cells_of(attention, 0, 0, grid.most)));
-  name_heads(svg, grid, attention);
+  name_heads(drawing, grid, attention);
   for (int layer = 0; layer < attention.layers; ++layer) {
-    svg.text(kMargin, grid.y(layer) + grid.height / 2 + 2.5,
-             fmt::format("layer {}", attention.first_layer + layer), {});
+    drawing.text(kMargin, grid.y(layer) + grid.height / 2 + 2.5,
+                 fmt::format("layer {}", attention.first_layer + layer), {});
     if (grid.tokens)
-      label_rows(svg, {grid.left, grid.y(layer), grid.cell}, rows);
+      label_rows(drawing, {grid.left, grid.y(layer), grid.cell}, rows);
     for (int head = 0; head < attention.heads; ++head)
-      draw_cells(svg, {grid.x(head), grid.y(layer), grid.cell},
+      draw_cells(drawing, {grid.x(head), grid.y(layer), grid.cell},
                  cells_of(attention, layer, head, grid.most));
   }
   if (grid.tokens)
     for (int head = 0; head < attention.heads; ++head)
-      label_columns(svg, grid.x(head), bottom, grid.cell, columns);
-  draw_legend(svg, grid.left, bottom + below, attention.quantity,
+      label_columns(drawing, grid.x(head), bottom, grid.cell, columns);
+  draw_legend(drawing, grid.left, bottom + below, attention.quantity,
               holds_nan(attention));
-  return std::move(svg).finish();
+  return picture_of(std::move(drawing));
 }
 
 }  // namespace qkv::plot

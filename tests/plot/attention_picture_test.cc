@@ -45,7 +45,7 @@ std::vector<Matrix> matrices(const std::vector<Element>& picture) {
     }
     if (element.name != "path" || !of_group.contains(element.parent)) continue;
     Matrix& matrix = found[of_group[element.parent]];
-    const bool filled = element.attributes.contains("fill");
+    const bool filled = element.attributes.at("fill") != "none";
     std::istringstream areas(element.attributes.at("d"));
     for (std::string area; std::getline(areas, area, 'M');) {
       if (area.empty()) continue;
@@ -75,7 +75,7 @@ std::string weight_colour(float weight) {
 
 TEST(AttentionHead, EveryCellHasItsColour) {
   const Attention attention = random_attention(2, 3, 20, 20, true);
-  const auto drawn = matrices(checked_svg(attention_head_svg(attention, 1, 2)));
+  const auto drawn = matrices(checked_svg(attention_head(attention, 1, 2)));
   ASSERT_EQ(drawn.size(), 1u);
   for (int q = 0; q < 20; ++q)
     for (int k = 0; k < 20; ++k) {
@@ -87,7 +87,7 @@ TEST(AttentionHead, EveryCellHasItsColour) {
 
 TEST(AttentionHead, CausalMaskIsAlignedAtTheEnd) {
   const Attention attention = random_attention(1, 1, 3, 7, true);
-  const auto drawn = matrices(checked_svg(attention_head_svg(attention, 0, 0)));
+  const auto drawn = matrices(checked_svg(attention_head(attention, 0, 0)));
   for (int q = 0; q < 3; ++q)
     for (int k = 0; k < 7; ++k)
       EXPECT_EQ(drawn[0].at(q, k).empty(), k > q + 4) << q << "," << k;
@@ -98,7 +98,7 @@ TEST(AttentionHead, HiddenIsNothingZeroIsTintNanIsACross) {
   attention.queries = 1;
   attention.keys = 4;
   attention.values = {0, kHidden, kNan, 1};
-  const auto picture = checked_svg(attention_head_svg(attention, 0, 0));
+  const auto picture = checked_svg(attention_head(attention, 0, 0));
   const Matrix drawn = matrices(picture)[0];
   EXPECT_EQ(drawn.at(0, 0), "#e6eff4");
   EXPECT_EQ(drawn.at(0, 1), "");
@@ -111,7 +111,7 @@ TEST(AttentionHead, HiddenIsNothingZeroIsTintNanIsACross) {
 TEST(AttentionHead, PrintsNumbersInTheirCells) {
   Attention attention = random_attention(1, 1, 2, 2, false);
   attention.values = {0.25f, 0.75f, 1, 0};
-  const auto picture = checked_svg(attention_head_svg(attention, 0, 0));
+  const auto picture = checked_svg(attention_head(attention, 0, 0));
   const Matrix drawn = matrices(picture)[0];
   const struct {
     const char* number;
@@ -133,7 +133,7 @@ TEST(AttentionHead, TokensStandAlongBothSides) {
   Attention attention = random_attention(1, 1, 3, 4, false);
   attention.query_tokens = tokens_of("xyz");
   attention.key_tokens = tokens_of("abcd");
-  const auto picture = checked_svg(attention_head_svg(attention, 0, 0));
+  const auto picture = checked_svg(attention_head(attention, 0, 0));
   const Matrix drawn = matrices(picture)[0];
   double last = 0;
   for (const char* token : {"x", "y", "z"}) {
@@ -157,7 +157,7 @@ TEST(AttentionHead, TokensDisturbNothing) {
   Attention attention = random_attention(1, 1, 6, 6, true);
   attention.query_tokens = {{"</text><script>"}, {"\n"},   {"\xff"},
                             {"&amp;"},           {"שלום"}, {"eot", true}};
-  const auto picture = checked_svg(attention_head_svg(attention, 0, 0));
+  const auto picture = checked_svg(attention_head(attention, 0, 0));
   for (const char* label :
        {"</text…ript>", "↵", "‹FF›", "&amp;", "שלום", "⟦eot⟧"})
     EXPECT_TRUE(text_element(picture, label)) << label;
@@ -171,7 +171,7 @@ TEST(AttentionHead, ScoresAreColouredBelowTheirRowsLargest) {
   attention.keys = 3;
   attention.quantity = Quantity::scores;
   attention.values = {10, 6, -90, -3, -3, -5};
-  const auto picture = checked_svg(attention_head_svg(attention, 0, 0));
+  const auto picture = checked_svg(attention_head(attention, 0, 0));
   const Matrix drawn = matrices(picture)[0];
   const auto& ramp = sequential(Ground::light);
   EXPECT_EQ(drawn.at(0, 0), hex(ramp[255]));
@@ -186,7 +186,7 @@ TEST(AttentionHead, LongTextsArePooledByTheLargest) {
   Attention attention = random_attention(1, 1, 512, 512, true);
   for (float& value : attention.values) value = 0;
   attention.values[301 * 512 + 200] = 1;
-  const std::string svg = attention_head_svg(attention, 0, 0);
+  const std::string svg = attention_head(attention, 0, 0).svg();
   const auto picture = checked_svg(svg);
   EXPECT_TRUE(some_text_contains(picture, "the largest of 2 × 2"));
   const Matrix drawn = matrices(picture)[0];
@@ -197,15 +197,15 @@ TEST(AttentionHead, LongTextsArePooledByTheLargest) {
 
 TEST(AttentionHead, LongTextsStaySmall) {
   EXPECT_LT(
-      attention_head_svg(random_attention(1, 1, 512, 512, true), 0, 0).size(),
+      attention_head(random_attention(1, 1, 512, 512, true), 0, 0).svg().size(),
       600000u);
-  EXPECT_LT(attention_grid_svg(random_attention(4, 4, 256, 256, true)).size(),
+  EXPECT_LT(attention_grid(random_attention(4, 4, 256, 256, true)).svg().size(),
             1000000u);
 }
 
 TEST(AttentionGrid, LayersRunDownHeadsRunRight) {
   const Attention attention = random_attention(3, 4, 8, 8, true);
-  const auto picture = checked_svg(attention_grid_svg(attention));
+  const auto picture = checked_svg(attention_grid(attention));
   const auto drawn = matrices(picture);
   ASSERT_EQ(drawn.size(), 12u);
   for (int layer = 0; layer < 3; ++layer)
@@ -230,7 +230,7 @@ TEST(AttentionGrid, NumbersLayersAndHeadsAsAsked) {
   Attention attention = random_attention(1, 2, 8, 8, true);
   attention.first_layer = 5;
   attention.first_head = 3;
-  const auto picture = checked_svg(attention_grid_svg(attention));
+  const auto picture = checked_svg(attention_grid(attention));
   EXPECT_TRUE(text_element(picture, "layer 5"));
   EXPECT_TRUE(text_element(picture, "head 3"));
   EXPECT_TRUE(text_element(picture, "head 4"));
@@ -243,32 +243,32 @@ TEST(AttentionGrid, HoldsManyAndOddShapes) {
         std::array{1, 3, 5, 300}, std::array{1, 3, 300, 5}}) {
     const Attention attention =
         random_attention(layers, heads, queries, keys, queries <= keys);
-    const auto drawn = matrices(checked_svg(attention_grid_svg(attention)));
+    const auto drawn = matrices(checked_svg(attention_grid(attention)));
     EXPECT_EQ(drawn.size(), static_cast<std::size_t>(layers * heads));
-    checked_svg(attention_head_svg(attention, layers - 1, heads - 1));
+    checked_svg(attention_head(attention, layers - 1, heads - 1));
   }
 }
 
 TEST(Attention, DrawsNothingOfNothing) {
   const Attention attention;
   EXPECT_TRUE(
-      text_element(checked_svg(attention_grid_svg(attention)), "no tokens"));
-  EXPECT_TRUE(text_element(checked_svg(attention_head_svg(attention, 0, 0)),
-                           "no tokens"));
+      text_element(checked_svg(attention_grid(attention)), "no tokens"));
+  EXPECT_TRUE(
+      text_element(checked_svg(attention_head(attention, 0, 0)), "no tokens"));
 }
 
 TEST(Attention, RefusesNumbersThatDoNotFit) {
   Attention attention = random_attention(2, 2, 3, 3, true);
   EXPECT_ERROR(input, "layer 2, head 0 of 2 x 2",
-               attention_head_svg(attention, 2, 0));
+               attention_head(attention, 2, 0));
   attention.query_tokens = tokens_of("ab");
-  EXPECT_ERROR(input, "2 query tokens", attention_grid_svg(attention));
+  EXPECT_ERROR(input, "2 query tokens", attention_grid(attention));
   attention.query_tokens.clear();
   attention.values.pop_back();
   EXPECT_ERROR(input, "35 values for 2 layers x 2 heads x 3 queries x 3 keys",
-               attention_grid_svg(attention));
+               attention_grid(attention));
   attention.heads = 0;
-  EXPECT_ERROR(input, "0 heads", attention_head_svg(attention, 0, 0));
+  EXPECT_ERROR(input, "0 heads", attention_head(attention, 0, 0));
 }
 
 }  // namespace

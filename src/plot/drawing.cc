@@ -1,0 +1,101 @@
+#include "plot/drawing.h"
+
+#include <array>
+#include <utility>
+
+#include "core/text.h"
+#include "plot/token_label.h"
+
+namespace qkv::plot {
+namespace {
+
+// DejaVu Sans' advance widths for ' ' … '~', thousandths of the size.
+constexpr std::array<short, 95> kAdvance = {
+    318, 401, 460, 838, 636,  950, 780, 275, 390, 390, 500, 838, 318, 361,
+    318, 337, 636, 636, 636,  636, 636, 636, 636, 636, 636, 636, 337, 337,
+    838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295,
+    295, 656, 557, 863, 748,  787, 603, 787, 695, 635, 611, 732, 684, 989,
+    685, 611, 685, 390, 337,  390, 838, 500, 500, 613, 635, 550, 635, 615,
+    352, 635, 634, 278, 278,  579, 278, 974, 634, 612, 635, 635, 411, 521,
+    392, 634, 592, 818, 592,  592, 525, 636, 337, 636, 838};
+constexpr double kBoldWider = 1.13;
+
+}  // namespace
+
+double sans_width(std::string_view text, double size) {
+  double thousandths = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const int c = decode_utf8(text, at);
+    if (c < 0) ++at;
+    const bool ascii = c >= ' ' && c <= '~';
+    thousandths += ascii ? kAdvance[c - ' '] : 838;
+  }
+  return thousandths * size / 1000;
+}
+
+double mono_width(std::string_view text, double size) {
+  return display_columns(text) * 0.602 * size;
+}
+
+Drawing::Drawing(double width, double height, std::string title,
+                 std::string about)
+    : width_(width),
+      height_(height),
+      title_(std::move(title)),
+      about_(std::move(about)) {
+  rect(0, 0, width, height, filled(kPaper));
+}
+
+void Drawing::rect(double x, double y, double width, double height,
+                   Style style) {
+  shapes_.push_back(Rect{x, y, width, height, style});
+}
+
+void Drawing::line(double x1, double y1, double x2, double y2, Style style) {
+  shapes_.push_back(Line{x1, y1, x2, y2, style});
+}
+
+void Drawing::circle(double x, double y, double radius, Style style) {
+  shapes_.push_back(Circle{x, y, radius, style});
+}
+
+void Drawing::path(Path path, Style style) {
+  shapes_.push_back(Outline{std::move(path), style});
+}
+
+void Drawing::cells(CellGroup group) { shapes_.push_back(std::move(group)); }
+
+void Drawing::text(double x, double y, std::string text,
+                   const TextStyle& style) {
+  shapes_.push_back(Text{x, y, std::move(text), style});
+}
+
+void Drawing::heading(double x, double y, double width,
+                      std::string_view heading) {
+  std::string shown(heading);
+  while (sans_width(shown, kTitleSize * kBoldWider) > width &&
+         shown.size() > 3) {
+    if (shown.ends_with("…")) shown.resize(shown.size() - 3);
+    // A whole character goes: its continuation bytes first.
+    while (shown.size() > 1 && (shown.back() & 0xC0) == 0x80) shown.pop_back();
+    if (!shown.empty()) shown.pop_back();
+    shown += "…";
+  }
+  if (!shown.empty())
+    text(x, y, shown, {.size = kTitleSize, .fill = kInk, .bold = true});
+}
+
+Picture picture_of(Drawing drawing) {
+  return Picture(std::make_shared<const Drawing>(std::move(drawing)));
+}
+
+Picture::Picture(std::shared_ptr<const Drawing> drawing)
+    : drawing_(std::move(drawing)) {}
+
+std::string Picture::svg() const { return write_svg(*drawing_); }
+
+std::string Picture::png(double scale) const {
+  return write_png(*drawing_, scale);
+}
+
+}  // namespace qkv::plot
