@@ -2,16 +2,18 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
+#include <charconv>
+#include <filesystem>
 
 #include "cli/arithmetic.h"
+#include "cli/attention_text.h"
 #include "cli/command.h"
 #include "cli/picture_file.h"
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "core/check.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "qkv/inspect.h"
 #include "qkv/io.h"
 #include "qkv/plot.h"
@@ -19,10 +21,14 @@
 namespace qkv::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct Options {
-  std::string run, prompt, stage = "weights", output;
+  std::string run, stage = "weights", output;
+  std::vector<std::string> prompts, marks;
+  std::string weights, tokens, key_tokens;
   int layer = -1, head = -1, threads = 0;
-  bool steps = false, json = false;
+  bool steps = false, json = false, all_heads = false;
 };
 
 // Of layers or of heads in a layer: more than any model has.
@@ -35,130 +41,174 @@ inspect::Stage stage_of(const std::string& name) {
   fail_input("--stage must be raw, scaled or weights, not '{}'", name);
 }
 
-std::vector<plot::Token> tokens_of(const Tokenizer& tokenizer,
-                                   const std::vector<std::int64_t>& ids) {
-  std::vector<plot::Token> tokens;
-  for (const std::int64_t& id : ids) {
-    const std::string bytes = tokenizer.decode({&id, 1});
-    const bool special = bytes.empty();
-    tokens.push_back({special ? tokenizer.token_text(id) : bytes, special});
-  }
-  return tokens;
-}
-
-plot::Attention picture_of(const std::vector<inspect::AttentionMap>& maps,
-                           const std::vector<plot::Token>& tokens,
-                           inspect::Stage stage, const std::string& title) {
-  plot::Attention a;
-  a.title = title;
-  a.about = "attention of a qkv model";
-  a.first_layer = maps.front().layer;
-  a.first_head = maps.front().head;
-  a.layers = maps.back().layer - maps.front().layer + 1;
-  a.heads = maps.back().head - maps.front().head + 1;
-  a.queries = a.keys = static_cast<int>(maps.front().length);
-  a.query_tokens = tokens;
-  a.causal = true;
-  a.quantity = stage == inspect::Stage::weights ? plot::Quantity::weights
-                                                : plot::Quantity::scores;
-  for (const auto& map : maps)
-    a.values.insert(a.values.end(), map.values.begin(), map.values.end());
-  return a;
-}
-
-nlohmann::ordered_json as_json(const std::vector<inspect::AttentionMap>& maps,
-                               const Bundle& bundle,
-                               const std::vector<plot::Token>& tokens,
-                               const std::vector<std::int64_t>& ids,
-                               const std::string& stage) {
-  using Json = nlohmann::ordered_json;
-  Json texts = Json::array(), heads = Json::array();
-  for (const auto& token : tokens) texts.push_back(token.bytes);
-  for (const auto& map : maps) {
-    Json rows = Json::array();
-    for (std::int64_t i = 0; i < map.length; ++i) {
-      Json row = Json::array();
-      for (std::int64_t j = 0; j < map.length; ++j) {
-        const float v = map.values[i * map.length + j];
-        row.push_back(v == inspect::kHidden ? Json(nullptr) : Json(v));
-      }
-      rows.push_back(std::move(row));
+// "1.0" or "1.0=induction".
+plot::Mark mark_of(const std::string& text) {
+  plot::Mark mark;
+  const char* const end = text.data() + text.size();
+  const auto layer = std::from_chars(text.data(), end, mark.layer);
+  if (layer.ec == std::errc() && layer.ptr != end && *layer.ptr == '.') {
+    const auto head = std::from_chars(layer.ptr + 1, end, mark.head);
+    if (head.ec == std::errc() && (head.ptr == end || *head.ptr == '=')) {
+      if (head.ptr != end) mark.name.assign(head.ptr + 1, end);
+      return mark;
     }
-    heads.push_back(
-        Json{{"layer", map.layer}, {"head", map.head}, {"values", rows}});
   }
-  Json out{{"model", bundle.path}, {"step", bundle.step}, {"stage", stage},
-           {"tokens", texts},      {"ids", ids},          {"heads", heads}};
-  return out;
+  fail_input(
+      "--mark: LAYER.HEAD or LAYER.HEAD=NAME, as in 1.0=induction, not {}",
+      quote(text));
 }
 
-// (layers, heads, T, T) f32. A hidden pair is what the softmax makes of it and
-// what it sees: weight 0, score -inf.
-Tensor as_tensor(const plot::Attention& a) {
-  std::vector<float> values = a.values;
-  if (a.quantity == plot::Quantity::weights)
-    std::replace(values.begin(), values.end(), inspect::kHidden, 0.0F);
-  return Tensor::from<float>({a.layers, a.heads, a.queries, a.keys}, values);
+// What cannot be meant together, before anything is read.
+void check_options(const Options& o) {
+  if (o.steps + o.json + !o.output.empty() > 1)
+    fail_input(
+        "--steps, --json and --output exclude each other: choose one, or "
+        "give FILE.json to --output");
+  if (o.weights.empty()) {
+    if (o.run.empty())
+      fail_input("name a RUN, or a file of weights by --weights");
+    if (o.prompts.empty()) fail_input("--prompt is missing: the text to read");
+    if (!o.tokens.empty() || !o.key_tokens.empty())
+      fail_input("--tokens and --key-tokens go with --weights");
+  } else {
+    if (!o.run.empty() || !o.prompts.empty() || o.steps)
+      fail_input(
+          "--weights takes the place of RUN, --prompt and --steps: leave them "
+          "out");
+    if (o.tokens.empty())
+      fail_input(
+          "--tokens is missing: the file with a token for each row of {}",
+          o.weights);
+  }
+  if (o.steps && o.prompts.size() > 1)
+    fail_input("--steps shows one text: give one --prompt");
+  if (o.all_heads && o.output.empty())
+    fail_input("--all-heads needs the folder for its files: -o FOLDER");
+  const std::string kind = extension_of(o.output);
+  if (!o.output.empty() && !o.all_heads && !is_picture(kind) &&
+      kind != "html" && kind != "json" && kind != "npy")
+    fail_input("-o must end in .svg, .png, .html, .json or .npy, not '{}'",
+               o.output);
+}
+
+// The picture of one text: a head where there is just one, else the grid.
+plot::Picture picture_of(const plot::Attention& a) {
+  return a.values.size() == static_cast<std::size_t>(a.queries) * a.keys
+             ? plot::attention_head(a, 0, 0)
+             : plot::attention_grid(a);
+}
+
+std::string drawn_in_terminal(const plot::Attention& a) {
+  plot::Terminal terminal;
+  terminal.columns = columns();
+  terminal.colour = can_colour(STDOUT_FILENO);
+  terminal.unicode = utf8_locale();
+  return a.layers * a.heads == 1 ? plot::attention_head_text(a, 0, 0, terminal)
+                                 : plot::attention_grid_text(a, terminal);
+}
+
+// A file a head: FOLDER/layer-0-head-1.svg.
+void write_every_head(const std::string& folder,
+                      const std::vector<AttentionText>& texts) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail_io("{}: cannot be made: {}", folder, error.message());
+  const plot::Attention& first = texts.front().attention;
+  for (int layer = 0; layer < first.layers; ++layer)
+    for (int head = 0; head < first.heads; ++head) {
+      std::vector<plot::Picture> pictures;
+      for (const AttentionText& text : texts)
+        pictures.push_back(plot::attention_head(text.attention, layer, head));
+      const std::string name =
+          fmt::format("layer-{}-head-{}.svg", first.first_layer + layer,
+                      first.first_head + head);
+      write_picture((fs::path(folder) / name).string(),
+                    plot::side_by_side(pictures));
+    }
+}
+
+std::string json_text(const std::vector<AttentionText>& texts,
+                      const nlohmann::ordered_json& source) {
+  nlohmann::ordered_json out = source;
+  if (texts.size() == 1) {
+    out.update(as_json(texts.front()));
+  } else {
+    for (const AttentionText& text : texts)
+      out["texts"].push_back(as_json(text));
+  }
+  return json_line(out) + "\n";
+}
+
+void write_output(const std::string& path,
+                  const std::vector<AttentionText>& texts,
+                  const nlohmann::ordered_json& source) {
+  const std::string kind = extension_of(path);
+  if (kind == "json") {
+    io::write_file(path, json_text(texts, source));
+  } else if (kind == "npy") {
+    io::write_npy(path, as_tensor(texts));
+  } else if (kind == "html") {
+    std::vector<plot::Attention> attention;
+    for (const AttentionText& text : texts) attention.push_back(text.attention);
+    io::write_file(path, plot::attention_html(attention));
+  } else {
+    std::vector<plot::Picture> pictures;
+    for (const AttentionText& text : texts)
+      pictures.push_back(picture_of(text.attention));
+    write_picture(path, plot::side_by_side(pictures));
+  }
 }
 
 int run(const Options& options) {
   use_threads(options.threads);
-  if (options.steps + options.json + !options.output.empty() > 1)
-    fail_input(
-        "--steps, --json and --output exclude each other: choose one, or "
-        "give FILE.json to --output");
-  const inspect::Stage stage = stage_of(options.stage);
-  const std::string kind = extension_of(options.output);
-  if (!options.output.empty() && !is_picture(kind) && kind != "json" &&
-      kind != "npy")
-    fail_input("-o must end in .svg, .png, .json or .npy, not '{}'",
-               options.output);
-  const Bundle bundle = load_bundle(options.run);
-  auto ids = prompt_ids(*bundle.tokenizer, options.prompt);
-  const auto context = static_cast<std::size_t>(bundle.model->block_size());
-  if (ids.size() > context) {
-    note(
-        fmt::format("the prompt has {} tokens, the context {}: shown are the "
-                    "last {}",
-                    ids.size(), context, context));
-    ids.erase(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(context));
-  }
-  const auto tokens = tokens_of(*bundle.tokenizer, ids);
+  check_options(options);
+  const HeadChoice choice{options.layer, options.head, stage_of(options.stage)};
+  std::vector<plot::Mark> marks;
+  for (const std::string& text : options.marks) marks.push_back(mark_of(text));
 
-  plot::Terminal terminal;
-  terminal.columns = is_terminal(STDOUT_FILENO) ? columns() : 100;
-  terminal.colour = can_colour(STDOUT_FILENO);
-  terminal.unicode = utf8_locale();
-
-  if (options.steps) {
-    const auto steps =
-        inspect::head_steps(*bundle.model, ids, std::max(options.layer, 0),
-                            std::max(options.head, 0));
-    fmt::print("{}", arithmetic_text(steps, tokens, terminal));
-    return kDone;
-  }
-
-  const auto maps = inspect::attention_maps(*bundle.model, ids, stage,
-                                            options.layer, options.head);
-  const auto picture = picture_of(maps, tokens, stage, options.prompt);
-  const bool one = maps.size() == 1;
-  if (options.json) {
-    fmt::print("{}\n",
-               json_line(as_json(maps, bundle, tokens, ids, options.stage)));
-  } else if (options.output.empty()) {
-    fmt::print("{}", one ? plot::attention_head_text(picture, 0, 0, terminal)
-                         : plot::attention_grid_text(picture, terminal));
-  } else if (is_picture(kind)) {
-    write_picture(options.output, one ? plot::attention_head(picture, 0, 0)
-                                      : plot::attention_grid(picture));
-  } else if (kind == "json") {
-    io::write_file(
-        options.output,
-        json_line(as_json(maps, bundle, tokens, ids, options.stage)) + "\n");
+  std::vector<AttentionText> texts;
+  nlohmann::ordered_json source;
+  if (!options.weights.empty()) {
+    texts.push_back(read_weights(options.weights, options.tokens,
+                                 options.key_tokens, choice));
+    source = {{"weights", options.weights}, {"stage", options.stage}};
   } else {
-    io::write_npy(options.output, as_tensor(picture));
+    const Bundle bundle = load_bundle(options.run);
+    if (options.steps) {
+      const auto ids = fitting_ids(bundle, options.prompts.front());
+      plot::Terminal terminal;
+      terminal.columns = columns();
+      terminal.colour = can_colour(STDOUT_FILENO);
+      terminal.unicode = utf8_locale();
+      fmt::print("{}",
+                 arithmetic_text(inspect::head_steps(*bundle.model, ids,
+                                                     std::max(options.layer, 0),
+                                                     std::max(options.head, 0)),
+                                 tokens_of(*bundle.tokenizer, ids), terminal));
+      return kDone;
+    }
+    for (const std::string& prompt : options.prompts)
+      texts.push_back(read_model(bundle, prompt, choice));
+    source = {{"model", bundle.path},
+              {"step", bundle.step},
+              {"stage", options.stage}};
   }
-  if (!options.output.empty()) note("wrote " + options.output);
+  for (AttentionText& text : texts) text.attention.marks = marks;
+
+  if (options.json) {
+    fmt::print("{}", json_text(texts, source));
+  } else if (options.output.empty()) {
+    for (const AttentionText& text : texts) {
+      if (texts.size() > 1) fmt::print("{}\n", quote(text.attention.title));
+      fmt::print("{}", drawn_in_terminal(text.attention));
+    }
+  } else {
+    if (options.all_heads)
+      write_every_head(options.output, texts);
+    else
+      write_output(options.output, texts, source);
+    note("wrote " + options.output);
+  }
   return kDone;
 }
 
@@ -180,8 +230,23 @@ const RegisterCommand kAttend({
     .setup =
         [](CLI::App& app) {
           auto options = std::make_shared<Options>();
-          add_run(app, options->run);
-          app.add_option("--prompt", options->prompt, "The text")->required();
+          add_run(app, options->run)->required(false);
+          CLI::Option* prompt =
+              app.add_option("--prompt", options->prompts,
+                             "The text; given again, another beside it")
+                  ->type_name("TEXT");
+          app.add_option("--weights", options->weights,
+                         "Draw somebody else's matrices instead: npy of shape "
+                         "(T,S), (heads,T,S) or (layers,heads,T,S)")
+              ->type_name("FILE.npy");
+          app.add_option("--tokens", options->tokens,
+                         "Of --weights, the tokens of its rows: one a line, or "
+                         "FILE.json with a list")
+              ->type_name("FILE");
+          app.add_option("--key-tokens", options->key_tokens,
+                         "Of --weights, the tokens of its columns, where they "
+                         "are not those of its rows")
+              ->type_name("FILE");
           app.add_option("--layer", options->layer,
                          "One layer, counted from 0; -1: all")
               ->check(whole_number(-1, kMostHeads))
@@ -203,10 +268,22 @@ const RegisterCommand kAttend({
               "--steps", options->steps,
               "The arithmetic of one head on real numbers, by default "
               "layer 0, head 0");
+          CLI::Option* all_heads =
+              app.add_flag("--all-heads", options->all_heads,
+                           "A picture for each head, into the folder that -o "
+                           "names");
+          CLI::Option* mark =
+              app.add_option("--mark", options->marks,
+                             "Frame a head of the grid: 1.0, or with a name "
+                             "1.0=induction; may be given again")
+                  ->type_name("L.H");
+          for (CLI::Option* several : {prompt, mark})
+            several->allow_extra_args(false)->multi_option_policy(
+                CLI::MultiOptionPolicy::TakeAll);
           add_threads(app, options->threads);
           CLI::Option* json = app.add_flag("--json", options->json,
                                            "Numbers to standard output");
-          json->excludes(output);
+          json->excludes(output)->excludes(all_heads);
           steps->excludes(stage)->excludes(output)->excludes(json);
           return [options] { return run(*options); };
         },

@@ -11,10 +11,11 @@
 
 namespace qkv::cli {
 
-void draw_loss(const std::string& directory, std::int64_t vocab_size) {
+plot::LossCurve loss_curve_of(const std::string& directory) {
   namespace fs = std::filesystem;
   plot::LossCurve curve;
-  curve.title = fs::path(directory).lexically_normal().filename().string();
+  double vocab_size = std::nan("");
+  curve.title = fs::absolute(directory).lexically_normal().filename().string();
   curve.about = "loss of the training run " + curve.title;
   const auto number = [](const nlohmann::json& line, const char* name) {
     const auto it = line.find(name);
@@ -28,29 +29,33 @@ void draw_loss(const std::string& directory, std::int64_t vocab_size) {
     if (type == "train") curve.train.push_back({step, number(line, "loss")});
     if (type == "eval" && !std::isnan(number(line, "validation_loss")))
       curve.validation.push_back({step, number(line, "validation_loss")});
-    if (type == "start") curve.last_x = number(line, "steps");
+    if (type == "start") {
+      curve.last_x = number(line, "steps");
+      vocab_size = number(line, "vocab_size");
+    }
   }
-  const double uniform = std::log(static_cast<double>(vocab_size));
+  const double uniform = std::log(vocab_size);
   curve.levels.push_back(
       {uniform, fmt::format("ln {} = {:.3f}, guessing", vocab_size, uniform)});
-  write_picture((fs::path(directory) / "loss.svg").string(),
-                plot::loss_curve(curve));
+  return curve;
+}
+
+void draw_loss(const std::string& directory) {
+  write_picture((std::filesystem::path(directory) / "loss.svg").string(),
+                plot::loss_curve(loss_curve_of(directory)));
 }
 
 void LossPlot::on_start(const Trainer& trainer) {
   directory_ = trainer.directory();
-  vocab_size_ = trainer.dataset().tokenizer().vocab_size();
 }
 
 void LossPlot::on_evaluation(const TrainEvaluation& event) {
   const auto now = std::chrono::steady_clock::now();
   if (event.step == 0 || now - last_ < std::chrono::seconds(10)) return;
   last_ = now;
-  draw_loss(directory_, vocab_size_);
+  draw_loss(directory_);
 }
 
-void LossPlot::on_end(const Trainer&, TrainEnd) {
-  draw_loss(directory_, vocab_size_);
-}
+void LossPlot::on_end(const Trainer&, TrainEnd) { draw_loss(directory_); }
 
 }  // namespace qkv::cli

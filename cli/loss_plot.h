@@ -4,12 +4,16 @@
 #include <chrono>
 #include <string>
 
+#include "qkv/plot.h"
 #include "qkv/train.h"
 
 namespace qkv::cli {
 
-// Reads DIR/log.jsonl and writes DIR/loss.svg.
-void draw_loss(const std::string& directory, std::int64_t vocab_size);
+// The curves of DIR/log.jsonl, and what guessing gives.
+plot::LossCurve loss_curve_of(const std::string& directory);
+
+// Writes DIR/loss.svg.
+void draw_loss(const std::string& directory);
 
 class LossPlot : public TrainObserver {
  public:
@@ -19,7 +23,6 @@ class LossPlot : public TrainObserver {
 
  private:
   std::string directory_;
-  std::int64_t vocab_size_ = 0;
   std::chrono::steady_clock::time_point last_{};
 };
 

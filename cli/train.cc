@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "bundle/checkpoint.h"
+#include "cli/attention_snapshots.h"
 #include "cli/command.h"
 #include "cli/cost.h"
 #include "cli/loss_plot.h"
@@ -53,6 +54,7 @@ void prepare_folder(const std::string& folder, bool overwrite) {
          {"last.safetensors", "best.safetensors", "log.jsonl", "config.toml",
           "loss.svg", "samples.txt"})
       fs::remove(fs::path(folder) / name, error);
+    fs::remove_all(fs::path(folder) / "attention", error);
   }
   fs::create_directories(folder, error);
   if (error) fail_io("{}: cannot be made: {}", folder, error.message());
@@ -134,6 +136,9 @@ int run(const TrainOptions& options) {
                              : !options.out.empty()
                                  ? options.out
                                  : default_folder(config.data);
+  AttentionSnapshots snapshots(options.snapshot_attention,
+                               options.snapshot_prompt, *parts.model,
+                               *parts.dataset);
   if (!resumed) prepare_folder(folder, options.overwrite);
 
   const auto in_folder = [&](const char* name) {
@@ -156,6 +161,7 @@ int run(const TrainOptions& options) {
   trainer.add(log);
   if (!options.quiet) trainer.add(progress);
   trainer.add(samples);
+  trainer.add(snapshots);
   trainer.add(loss_plot);
 
   const TrainEnd end =

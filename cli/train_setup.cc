@@ -162,6 +162,16 @@ void add_train_options(CLI::App& app, TrainOptions& o) {
       ->group(run)
       ->check(whole_number(0, kAnyCount))
       ->type_name("N");
+  app.add_option("--snapshot-attention", o.snapshot_attention,
+                 "Updates between two looks at all heads on one text, kept in "
+                 "the run's attention/, 0: none")
+      ->group(run)
+      ->check(whole_number(0, kAnyCount))
+      ->type_name("N");
+  app.add_option("--snapshot-prompt", o.snapshot_prompt,
+                 "That text; without it the first of the validation data")
+      ->group(run)
+      ->type_name("TEXT");
   app.add_flag("--dry-run", o.dry_run,
                "Say what the run would cost, and train nothing")
       ->group(run);

@@ -27,7 +27,8 @@ struct RunConfig {
 struct TrainOptions {
   std::string preset, model, config_file, out, resume, init_from, max_time;
   std::string dropout;
-  std::int64_t stop_at = -1, sample_every = 0;
+  std::string snapshot_prompt;
+  std::int64_t stop_at = -1, sample_every = 0, snapshot_attention = 0;
   int threads = 0;
   bool dry_run = false, overwrite = false, quiet = false;
   ConfigOptions data_fields, model_fields, train_fields;

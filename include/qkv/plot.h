@@ -31,9 +31,14 @@ class QKV_API Picture {
   // pixels.
   std::string png(double scale = 2) const;
 
+  const Drawing& drawing() const { return *drawing_; }  // the library's own
+
  private:
   std::shared_ptr<const Drawing> drawing_;
 };
+
+// Pictures in one row, their tops aligned. Throws when there is none.
+QKV_API Picture side_by_side(const std::vector<Picture>& pictures);
 
 // ---- Loss curve -------------------------------------------------------------
 
@@ -64,6 +69,25 @@ struct LossCurve {
 
 QKV_API Picture loss_curve(const LossCurve& curve);
 
+struct Series {
+  std::string name;
+  std::vector<Point> points;  // ascending x
+};
+
+// Curves of several runs, told apart by colour and dash, named at their ends.
+struct Curves {
+  std::string title;
+  std::string about;
+  std::string x_name = "step";
+  std::string y_name = "loss, nats per token";
+  std::vector<Series> series;
+  std::vector<Level> levels;
+  bool log_x = false;
+  double width_mm = 178;
+};
+
+QKV_API Picture draw_curves(const Curves& curves);
+
 // ---- Attention --------------------------------------------------------------
 
 // A token's bytes: any bytes, also a part of a UTF-8 character.
@@ -78,6 +102,12 @@ inline constexpr float kHidden = -std::numeric_limits<float>::infinity();
 enum class Quantity {
   weights,  // 0…1, coloured by the square root, so that 0.01 differs from 0
   scores,  // coloured by score − the row's maximum, −8…0, as softmax sees them
+};
+
+// A head that a grid frames, and what it calls it.
+struct Mark {
+  int layer = 0, head = 0;  // as they are shown
+  std::string name;
 };
 
 struct Attention {
@@ -95,6 +125,9 @@ struct Attention {
                         // their values
   int first_layer = 0;  // the numbers that layers and heads are shown with
   int first_head = 0;
+  // What a drawn grid calls its rows and columns instead, one name each.
+  std::vector<std::string> row_names, column_names;
+  std::vector<Mark> marks;  // of a grid; others than its heads are left out
 };
 
 // One row of small pictures a layer, one column a head.
@@ -104,6 +137,12 @@ QKV_API Picture attention_grid(const Attention& attention);
 // head count from 0 in `attention`.
 QKV_API Picture attention_head(const Attention& attention, int layer, int head);
 
+// The heads of one or more texts as a page: one HTML file, nothing in it asks
+// for another. All texts need the same layers, heads and quantity; weights are
+// kept as 12-bit codes of their square roots, scores as codes between the
+// smallest and the largest.
+QKV_API std::string attention_html(const std::vector<Attention>& texts);
+
 // ---- Terminal ---------------------------------------------------------------
 
 struct Terminal {
@@ -112,6 +151,8 @@ struct Terminal {
   bool unicode = false;  // else ASCII only
   bool dark = true;      // the ground: a large value is light on a dark one
 };
+
+QKV_API std::string curves_text(const Curves& curves, const Terminal& terminal);
 
 // The same two pictures as text, no line wider than terminal.columns.
 QKV_API std::string attention_grid_text(const Attention& attention,

@@ -53,11 +53,10 @@ struct Grid {
   int most;     // cells either way of a picture
 
   Grid(const Attention& attention, const Side& rows) {
-    const double names =
-        kMargin + 6 +
-        sans_width(fmt::format("layer {}",
-                               attention.first_layer + attention.layers - 1),
-                   kTextSize);
+    double names = 0;
+    for (int row = 0; row < attention.layers; ++row)
+      names = std::max(names, sans_width(row_name(attention, row), kTextSize));
+    names += kMargin + 6;
     const auto size_beside = [&](double beside) {
       return std::clamp(
           (kPageWidth - beside - kMargin) / attention.heads - kGap, kSmallest,
@@ -82,15 +81,43 @@ struct Grid {
 
 void name_heads(Drawing& drawing, const Grid& grid,
                 const Attention& attention) {
+  const auto name = [&](int head) {
+    return attention.column_names.empty()
+               ? fmt::format("head {}", attention.first_head + head)
+               : attention.column_names[head];
+  };
   // "head 3" where it fits, else "3" behind a first "head".
-  const bool whole = grid.width >= sans_width("head 00", kTextSize);
-  if (!whole)
-    drawing.text(grid.left - 4, grid.top - 4, "head", {.anchor = Anchor::end});
+  bool whole = true;
   for (int head = 0; head < attention.heads; ++head)
-    drawing.text(
-        grid.x(head) + grid.width / 2, grid.top - 4,
-        fmt::format("{}{}", whole ? "head " : "", attention.first_head + head),
-        {.anchor = Anchor::middle});
+    whole =
+        whole && grid.width + Grid::kGap >= sans_width(name(head), kTextSize);
+  const auto last_word = [](const std::string& text) {
+    return text.substr(text.find_last_of(' ') + 1);
+  };
+  if (!whole)
+    drawing.text(grid.left - 4, grid.top - 4,
+                 name(0).substr(0, name(0).find(' ')), {.anchor = Anchor::end});
+  for (int head = 0; head < attention.heads; ++head)
+    drawing.text(grid.x(head) + grid.width / 2, grid.top - 4,
+                 whole ? name(head) : last_word(name(head)),
+                 {.anchor = Anchor::middle});
+}
+
+// A frame of ink around a head, its name in the corner that a causal mask
+// leaves empty.
+void draw_mark(Drawing& drawing, const Grid& grid, const Attention& attention,
+               const Mark& mark) {
+  const int layer = mark.layer - attention.first_layer;
+  const int head = mark.head - attention.first_head;
+  if (layer < 0 || head < 0 || layer >= attention.layers ||
+      head >= attention.heads)
+    return;
+  const double x = grid.x(head), y = grid.y(layer);
+  drawing.rect(x - 1, y - 1, grid.width + 2, grid.height + 2,
+               stroked(kInk, 1.5));
+  if (!mark.name.empty())
+    drawing.text(x + grid.width - 3, y + 9, mark.name,
+                 {.anchor = Anchor::end, .fill = kInk, .bold = true});
 }
 
 }  // namespace
@@ -178,13 +205,15 @@ Picture attention_grid(const Attention& attention) {
   name_heads(drawing, grid, attention);
   for (int layer = 0; layer < attention.layers; ++layer) {
     drawing.text(kMargin, grid.y(layer) + grid.height / 2 + 2.5,
-                 fmt::format("layer {}", attention.first_layer + layer), {});
+                 row_name(attention, layer), {});
     if (grid.tokens)
       label_rows(drawing, {grid.left, grid.y(layer), grid.cell}, rows);
     for (int head = 0; head < attention.heads; ++head)
       draw_cells(drawing, {grid.x(head), grid.y(layer), grid.cell},
                  cells_of(attention, layer, head, grid.most));
   }
+  for (const Mark& mark : attention.marks)
+    draw_mark(drawing, grid, attention, mark);
   if (grid.tokens)
     for (int head = 0; head < attention.heads; ++head)
       label_columns(drawing, grid.x(head), bottom, grid.cell, columns);

@@ -1,5 +1,7 @@
 #include "plot/cells.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -34,6 +36,13 @@ void check_attention(std::string_view operation, const Attention& a) {
     fail_input("[{}] {} values for {} layers x {} heads x {} queries x {} keys",
                operation, a.values.size(), a.layers, a.heads, a.queries,
                a.keys);
+  const auto named = [](const std::vector<std::string>& names, int n) {
+    return names.empty() || names.size() == static_cast<std::size_t>(n);
+  };
+  if (!named(a.row_names, a.layers) || !named(a.column_names, a.heads))
+    fail_input("[{}] {} row names and {} column names for {} x {} pictures",
+               operation, a.row_names.size(), a.column_names.size(), a.layers,
+               a.heads);
   const auto fits = [](const std::vector<Token>& tokens, int n) {
     return tokens.empty() || tokens.size() == static_cast<std::size_t>(n);
   };
@@ -48,6 +57,11 @@ float value_at(const Attention& a, int layer, int head, int query, int key) {
   const std::size_t row =
       (static_cast<std::size_t>(layer) * a.heads + head) * a.queries + query;
   return a.values[row * a.keys + key];
+}
+
+std::string row_name(const Attention& a, int row) {
+  return a.row_names.empty() ? fmt::format("layer {}", a.first_layer + row)
+                             : a.row_names[row];
 }
 
 std::string query_label(const Attention& a, int query, int columns) {

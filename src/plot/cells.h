@@ -17,6 +17,9 @@ void check_attention(std::string_view operation, const Attention& attention);
 float value_at(const Attention& attention, int layer, int head, int query,
                int key);
 
+// Of a grid: "layer 0" or the row's own name.
+std::string row_name(const Attention& attention, int row);
+
 // What stands beside a row or under a column: the token, or its position.
 std::string query_label(const Attention& attention, int query, int columns);
 std::string key_label(const Attention& attention, int key, int columns);

@@ -1,8 +1,10 @@
 #include "plot/drawing.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
+#include "core/check.h"
 #include "core/text.h"
 #include "plot/token_label.h"
 
@@ -19,6 +21,22 @@ constexpr std::array<short, 95> kAdvance = {
     352, 635, 634, 278, 278,  579, 278, 974, 634, 612, 635, 635, 411, 521,
     392, 634, 592, 818, 592,  592, 525, 636, 337, 636, 838};
 constexpr double kBoldWider = 1.13;
+
+struct Shift {
+  double x, y;
+
+  void operator()(Line& l) const {
+    l.x1 += x, l.x2 += x;
+    l.y1 += y, l.y2 += y;
+  }
+  void operator()(Outline& o) const {
+    for (Path::Step& step : o.path.steps) step.x += x, step.y += y;
+  }
+  template <class Placed>
+  void operator()(Placed& shape) const {
+    shape.x += x, shape.y += y;
+  }
+};
 
 }  // namespace
 
@@ -85,12 +103,40 @@ void Drawing::heading(double x, double y, double width,
     text(x, y, shown, {.size = kTitleSize, .fill = kInk, .bold = true});
 }
 
+void Drawing::append(const Drawing& other, double x, double y) {
+  for (Shape shape : other.shapes_) {
+    std::visit(Shift{x, y}, shape);
+    shapes_.push_back(std::move(shape));
+  }
+}
+
 Picture picture_of(Drawing drawing) {
   return Picture(std::make_shared<const Drawing>(std::move(drawing)));
 }
 
 Picture::Picture(std::shared_ptr<const Drawing> drawing)
     : drawing_(std::move(drawing)) {}
+
+Picture side_by_side(const std::vector<Picture>& pictures) {
+  if (pictures.empty()) fail_input("[side_by_side] no picture");
+  if (pictures.size() == 1) return pictures.front();
+  constexpr double kGap = 12;
+  double width = -kGap, height = 0;
+  std::string title;
+  for (const Picture& picture : pictures) {
+    const Drawing& drawing = picture.drawing();
+    width += drawing.width() + kGap;
+    height = std::max(height, drawing.height());
+    title += (title.empty() ? "" : " | ") + drawing.title();
+  }
+  Drawing all(width, height, title, pictures.front().drawing().about());
+  double x = 0;
+  for (const Picture& picture : pictures) {
+    all.append(picture.drawing(), x, 0);
+    x += picture.drawing().width() + kGap;
+  }
+  return picture_of(std::move(all));
+}
 
 std::string Picture::svg() const { return write_svg(*drawing_); }
 

@@ -104,6 +104,9 @@ class Drawing {
   // A picture's heading, cut with an ellipsis where it would be too wide.
   void heading(double x, double y, double width, std::string_view heading);
 
+  // All of another drawing, its origin at (x, y).
+  void append(const Drawing& other, double x, double y);
+
   double width() const { return width_; }
   double height() const { return height_; }
   const std::string& title() const { return title_; }

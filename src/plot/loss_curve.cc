@@ -3,60 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
-#include "core/check.h"
-#include "plot/axis.h"
-#include "plot/drawing.h"
+#include "plot/chart.h"
 #include "plot/number.h"
-#include "plot/series.h"
 
 namespace qkv::plot {
 namespace {
 
-constexpr double kMargin = 4;
 // Rare raw values at either end are left outside when they lie further off
 // than this share of what the rest spans.
 constexpr double kRare = 0.005, kFar = 0.25;
-constexpr double kLineHeight = 9.5;
-constexpr double kSwatch = 16;
 constexpr Rgb kTrain = kSeries[0].colour, kValidation = kSeries[1].colour;
 constexpr Style kTrainLine = {.stroke = kTrain, .width = 1.25};
 constexpr Style kValidationLine = {
     .stroke = kValidation, .width = 1, .dash = {4, 2, 4, 2}};
-constexpr Style kLevelLine = {
-    .stroke = kInk3, .width = 0.75, .dash = {1, 2.5, 1, 2.5}};
-
-// A name at the right end of what it names.
-struct Label {
-  double y;  // where the line ends; after spread(): where the name stands
-  double line_y, line_x;
-  std::string text;
-  enum Kind { train, validation, best, level } kind;
-};
-
-// Moves names apart so that none covers another and all stay within the plot.
-void spread(std::vector<Label>& labels, double top, double bottom) {
-  std::stable_sort(labels.begin(), labels.end(),
-                   [](const Label& a, const Label& b) { return a.y < b.y; });
-  double free = top;
-  for (Label& label : labels) {
-    label.y = std::max(label.y, free);
-    free = label.y + kLineHeight;
-  }
-  double limit = bottom;
-  for (auto label = labels.rbegin(); label != labels.rend(); ++label) {
-    label->y = std::min(label->y, limit);
-    limit = label->y - kLineHeight;
-  }
-}
-
-Path polyline(std::span<const Column> columns, const Axis& y) {
-  Path path;
-  for (const Column& column : columns)
-    path.to(column.x, y.at((column.low + column.high) / 2));
-  return path;
-}
 
 // The area between the smallest and the largest value of each column.
 Path band(std::span<const Column> columns, const Axis& y) {
@@ -75,13 +35,7 @@ const Point* best_of(std::span<const Point> points) {
   return best;
 }
 
-const Point* last_finite(std::span<const Point> points) {
-  for (auto point = points.rbegin(); point != points.rend(); ++point)
-    if (std::isfinite(point->y)) return &*point;
-  return nullptr;
-}
-
-// The values the y axis has to hold; a constant gets room around it.
+// The values the y axis has to hold.
 Axis y_axis(const LossCurve& curve, std::span<const Point> smooth) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   const auto include = [&](double value) {
@@ -100,26 +54,11 @@ Axis y_axis(const LossCurve& curve, std::span<const Point> smooth) {
   const double lowest = low - far, highest = high + far;
   for (const Point& point : curve.train)
     if (point.y >= lowest && point.y <= highest) include(point.y);
-  const bool constant =
-      high - low <= 1e-6 * std::max(std::abs(low), std::abs(high)) + 1e-12;
-  const double margin =
-      constant ? std::max(0.1 * std::abs(low), 0.1) : 0.04 * (high - low);
-  return {low - margin, high + margin, 0, 1, false};
+  return fitted_y(low, high);
 }
 
-Axis x_axis(const LossCurve& curve) {
-  double low = std::numeric_limits<double>::infinity();
-  double high = std::isfinite(curve.last_x) ? curve.last_x : 0;
-  for (const auto* points : {&curve.train, &curve.validation})
-    for (const Point& point : *points) {
-      low = std::min(low, point.x);
-      high = std::max(high, point.x);
-    }
-  if (!std::isfinite(low)) low = 0;
-  if (curve.log_x)
-    return {std::max(low, 1.0), std::max(high, 10.0), 0, 1, true};
-  if (low < 0.1 * high) low = std::min(low, 0.0);
-  return {low, std::max(high, low + 10), 0, 1, false};  // ticks at whole steps
+void draw_best(Drawing& drawing, double x, double y) {
+  drawing.circle(x, y, 3.5, stroked(kInk, 0.75));
 }
 
 class LossPicture {
@@ -130,104 +69,62 @@ class LossPicture {
                     ? curve.smoothing
                     : std::max<int>(1, curve.train.size() / 50)),
         smooth_(smoothed(curve.train, window_)),
-        x_(x_axis(curve)),
-        y_(y_axis(curve, smooth_)),
-        width_(curve.width_mm * kPointsPerMm),
-        height_(std::clamp(0.45 * width_, 140.0, 230.0)),
-        drawing_(width_, height_, curve.title, curve.about) {}
+        chart_(curve.title, curve.about, curve.width_mm,
+               fitted_x({curve.train, curve.validation}, curve.last_x,
+                        curve.log_x),
+               y_axis(curve, smooth_)),
+        drawing_(chart_.drawing()),
+        x_(chart_.x()),
+        y_(chart_.y()) {}
 
   Picture draw() && {
-    lay_out();
-    draw_axes();
-    draw_levels();
-    draw_train();
-    draw_validation();
-    draw_labels();
-    if (curve_.train.empty() && curve_.validation.empty())
-      drawing_.text((x_.from + x_.to) / 2, (y_.from + y_.to) / 2,
-                    "no values yet", {.anchor = Anchor::middle, .fill = kInk3});
-    return picture_of(std::move(drawing_));
-  }
-
- private:
-  // Names first, since the longest decides where the plot ends.
-  void lay_out() {
-    for (const Level& level : curve_.levels)
-      add_label(Label::level, {x_.high, level.y}, level.name);
-    if (!smooth_.empty())
-      add_label(Label::train, smooth_.back(),
-                "train " + loss_text(smooth_.back().y));
-    if (const Point* last = last_finite(curve_.validation)) {
-      const Point* best = best_of(curve_.validation);
-      add_label(Label::validation, *last,
-                "validation " + loss_text(last->y) +
-                    (best == last ? ", its best" : ""));
-      if (best != last)
-        add_label(Label::best, *best,
-                  fmt::format("best {} at {}", loss_text(best->y),
-                              count_text(best->x)));
-    }
-    double widest = 0;
-    for (const Label& label : labels_)
-      widest = std::max(widest, sans_width(label.text, kTextSize));
-
-    const Ticks y_ticks = ticks(Axis{y_.low, y_.high, 0, height_ - 60}, 18);
-    double tick_width = 0;
-    for (const double value : y_ticks.values)
-      tick_width =
-          std::max(tick_width,
-                   sans_width(fixed_text(value, y_ticks.decimals), kTextSize));
-    x_.from = kMargin + std::ceil(tick_width) + 4;
-    x_.to = width_ - kMargin - (labels_.empty() ? 8 : widest + kSwatch + 14);
-    y_.from = height_ - kMargin - 24;
-    y_.to = kMargin + (curve_.title.empty() ? 18 : 29);
-    for (Label& label : labels_) {
-      label.line_x = x_.at(label.line_x);
-      label.line_y = label.y = y_.at(label.line_y);
-    }
-    spread(labels_, y_.to, y_.from);
-  }
-
-  void add_label(Label::Kind kind, const Point& end, std::string text) {
-    if (std::isfinite(end.y))
-      labels_.push_back({end.y, end.y, end.x, std::move(text), kind});
-  }
-
-  void draw_axes() {
-    drawing_.heading(kMargin, kMargin + kTitleSize, width_ - 2 * kMargin,
-                     curve_.title);
-    drawing_.text(
-        kMargin, y_.to - 9,
+    name_all();
+    chart_.draw_axes(
         curve_.y_name + (window_ > 1
                              ? fmt::format("; train averaged over {} values",
                                            count_text(window_))
                              : ""),
-        {});
-    const Ticks y_ticks = ticks(y_, 18);
-    for (const double value : y_ticks.values) {
-      const double y = y_.at(value);
-      drawing_.line(x_.from, y, x_.to, y, stroked(kRule, 0.35));
-      drawing_.text(x_.from - 4, y + 2.5, fixed_text(value, y_ticks.decimals),
-                    {.anchor = Anchor::end, .fill = kInk3});
-    }
-    drawing_.line(x_.from, y_.from, x_.to, y_.from, stroked(kEdge, 0.5));
-    const Ticks x_ticks = ticks(x_, 44);
-    for (const double value : x_ticks.values) {
-      const double x = x_.at(value);
-      drawing_.line(x, y_.from, x, y_.from + 3, stroked(kEdge, 0.5));
-      drawing_.text(x, y_.from + 10.5, fixed_text(value, x_ticks.decimals),
-                    {.anchor = Anchor::middle, .fill = kInk3});
-    }
-    drawing_.text((x_.from + x_.to) / 2, y_.from + 22,
-                  curve_.x_name + (curve_.log_x ? ", log scale" : ""),
-                  {.anchor = Anchor::middle});
+        curve_.x_name);
+    chart_.draw_levels(curve_.levels);
+    draw_train();
+    draw_validation();
+    chart_.draw_names();
+    if (curve_.train.empty() && curve_.validation.empty())
+      drawing_.text((x_.from + x_.to) / 2, (y_.from + y_.to) / 2,
+                    "no values yet", {.anchor = Anchor::middle, .fill = kInk3});
+    return std::move(chart_).finish();
   }
 
-  void draw_levels() {
-    for (const Level& level : curve_.levels)
-      if (std::isfinite(level.y))
-        drawing_.line(x_.from, y_.at(level.y), x_.to, y_.at(level.y),
-                      kLevelLine);
+ private:
+  void name_all() {
+    const auto dot = [](Drawing& drawing, double x, double y) {
+      drawing.circle(x + kSwatch / 2, y, 1.75, filled(kValidation));
+    };
+    chart_.name_levels(curve_.levels);
+    if (!smooth_.empty())
+      chart_.name(smooth_.back(), "train " + loss_text(smooth_.back().y),
+                  [](Drawing& drawing, double x, double y) {
+                    drawing.line(x, y, x + kSwatch, y, kTrainLine);
+                  });
+    const Point* last = last_finite(curve_.validation);
+    if (last == nullptr) return;
+    const Point* best = best_of(curve_.validation);
+    chart_.name(
+        *last,
+        "validation " + loss_text(last->y) + (best == last ? ", its best" : ""),
+        [dot](Drawing& drawing, double x, double y) {
+          drawing.line(x, y, x + kSwatch, y, kValidationLine);
+          dot(drawing, x, y);
+        });
+    if (best != last)
+      chart_.name(
+          *best,
+          fmt::format("best {} at {}", loss_text(best->y), count_text(best->x)),
+          [dot](Drawing& drawing, double x, double y) {
+            dot(drawing, x, y);
+            draw_best(drawing, x + kSwatch / 2, y);
+          },
+          false);
   }
 
   void draw_train() {
@@ -289,69 +186,23 @@ class LossPicture {
         drawing_.circle(dot.x, y_.at(dot.low), 1.75,
                         {.fill = kValidation, .stroke = kPaper, .width = 0.5});
     const Point* best = best_of(curve_.validation);
-    draw_ring(x_.at(best->x), y_.at(best->y));
-  }
-
-  void draw_ring(double x, double y) {
-    drawing_.circle(x, y, 3.5, stroked(kInk, 0.75));
-  }
-
-  void draw_labels() {
-    const double x = x_.to + 8;
-    for (const Label& label : labels_) {
-      // A hairline joins a name to a line that ends elsewhere.
-      const bool apart =
-          x_.to - label.line_x > 6 || std::abs(label.y - label.line_y) > 2;
-      if (apart && label.kind != Label::best)
-        drawing_.path(Path()
-                          .begin(label.line_x + 2, label.line_y)
-                          .to(x_.to, label.line_y)
-                          .to(x - 1, label.y),
-                      stroked(kEdge, 0.35));
-      draw_swatch(x, label);
-      drawing_.text(x + kSwatch + 4, label.y + 2.5, label.text, {.fill = kInk});
-    }
-  }
-
-  void draw_swatch(double x, const Label& label) {
-    const double y = label.y, middle = x + kSwatch / 2;
-    switch (label.kind) {
-      case Label::train:
-        drawing_.line(x, y, x + kSwatch, y, kTrainLine);
-        break;
-      case Label::validation:
-        drawing_.line(x, y, x + kSwatch, y, kValidationLine);
-        drawing_.circle(middle, y, 1.75, filled(kValidation));
-        break;
-      case Label::best:
-        drawing_.circle(middle, y, 1.75, filled(kValidation));
-        draw_ring(middle, y);
-        break;
-      case Label::level:
-        drawing_.line(x, y, x + kSwatch, y, kLevelLine);
-        break;
-    }
+    draw_best(drawing_, x_.at(best->x), y_.at(best->y));
   }
 
   const LossCurve& curve_;
   int window_;
   std::vector<Point> smooth_;
-  Axis x_, y_;
-  double width_, height_;
-  Drawing drawing_;
-  std::vector<Label> labels_;
+  Chart chart_;
+  Drawing& drawing_;
+  const Axis &x_, &y_;
 };
 
 }  // namespace
 
 Picture loss_curve(const LossCurve& curve) {
-  if (!(curve.width_mm >= 40 && curve.width_mm <= 1000))
-    fail_input("[loss_curve] a width of {} mm; 40 to 1000 can be drawn",
-               curve.width_mm);
-  for (const auto* points : {&curve.train, &curve.validation})
-    for (const Point& point : *points)
-      if (!std::isfinite(point.x))
-        fail_input("[loss_curve] a point has no finite x");
+  check_width("loss_curve", curve.width_mm);
+  check_points("loss_curve", curve.train);
+  check_points("loss_curve", curve.validation);
   return LossPicture(curve).draw();
 }
 

@@ -104,6 +104,17 @@ bool has_right_to_left(std::string_view utf8) {
   return false;
 }
 
+bool reads_as_text(const Token& token) {
+  if (token.special || token.bytes.empty()) return false;
+  for (std::size_t at = 0; at < token.bytes.size();) {
+    const bool first = at == 0;
+    const int c = decode_utf8(token.bytes, at);
+    if (c == ' ' || c == '\n' || c == '\t') continue;
+    if (c < 0 || shapeless(c) || (first && combining(c))) return false;
+  }
+  return true;
+}
+
 std::string token_label(const Token& token, int columns) {
   if (token.bytes.empty()) return "∅";
   std::vector<std::string> parts = visible_parts(token.bytes);

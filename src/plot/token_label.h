@@ -14,6 +14,10 @@ namespace qkv::plot {
 // with an ellipsis in the middle.
 std::string token_label(const Token& token, int columns);
 
+// Whether running text may show the bytes as they are: characters with a shape,
+// spaces, newlines and tabs.
+bool reads_as_text(const Token& token);
+
 // Columns of a fixed-width font: 2 for wide characters, 0 for combining marks.
 int display_columns(std::string_view utf8);
 
