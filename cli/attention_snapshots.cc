@@ -71,8 +71,9 @@ AttentionSnapshots::AttentionSnapshots(std::int64_t every,
     : every_(every) {
   if (every_ <= 0) return;
   inspect::count_heads(model);
-  ids_ = prompt.empty() ? first_example(dataset)
-                        : prompt_ids(dataset.tokenizer(), prompt);
+  ids_ = prompt.empty()
+             ? first_example(dataset)
+             : prompt_ids(dataset.tokenizer(), prompt, "--snapshot-prompt");
   if (std::ssize(ids_) > model.block_size())
     fail_input("--snapshot-prompt: {} tokens, the context has {}: shorten it",
                ids_.size(), model.block_size());

@@ -50,11 +50,12 @@ void use_threads(int threads) {
 }
 
 std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer,
-                                     const std::string& prompt) {
+                                     const std::string& prompt,
+                                     std::string_view option) {
   try {
     return encode_prompt(tokenizer, prompt);
   } catch (const Error& error) {
-    fail_input("--prompt: {}", error.what());
+    fail_input("{}: {}", option, error.what());
   }
 }
 

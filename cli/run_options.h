@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "qkv/bundle.h"
@@ -29,9 +30,10 @@ void use_threads(int threads);
 
 // A prompt as ids: the start token, if the data has one, then the text. A run
 // over items without a prompt begins at the start token; running text begins at
-// its first token (a line break in most texts).
+// its first token (a line break in most texts). An error names the option.
 std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer,
-                                     const std::string& prompt);
+                                     const std::string& prompt,
+                                     std::string_view option = "--prompt");
 
 // The data that a model was trained on, opened again; none, with the reason in
 // why, when it is not there any more.

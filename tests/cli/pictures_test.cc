@@ -355,7 +355,7 @@ TEST_F(Pictures, SnapshotsHoldTheModelsWeights) {
 TEST_F(Pictures, RefusesSnapshotsThatCannotBe) {
   expect_refused(
       train("bad", {"--snapshot-attention", "5", "--snapshot-prompt", "xyz"}),
-      2, {"xyz"});
+      2, {"--snapshot-prompt", "'x'"});
   const Ran bigram =
       run_qkv({"train", "--task", "sort", "--model", "bigram", "--out",
                run("bad"), "--steps", "2", "--snapshot-attention", "1"});
