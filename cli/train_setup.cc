@@ -54,8 +54,8 @@ void apply_options(const TrainOptions& options, RunConfig& config) {
 // The file's data and the options over it; a source named there takes the place
 // of the file's.
 data::DataConfig resolve_data(const TrainOptions& options,
-                              const nlohmann::json& file) {
-  data::DataConfig data;
+                              const nlohmann::json& file,
+                              data::DataConfig data = {}) {
   const auto fields = [&](FieldVisitor& v) { visit_fields(v, data); };
   if (file.contains("data"))
     fields_from_json(file["data"], fields, options.config_file + ": [data]");
@@ -229,7 +229,13 @@ RunConfig resolve(const TrainOptions& options) {
   std::string name = options.preset;
   if (name.empty()) name = text_in(file, "preset", options.config_file);
   if (name.empty()) name = default_preset(config.data);
-  config.model = apply_preset(preset(name), config.train);
+  const Preset& chosen = preset(name);
+  config.model = apply_preset(chosen, config.train);
+  data::DataConfig cut;
+  fields_from_json(
+      parse_json(chosen.data, name),
+      [&](FieldVisitor& v) { visit_fields(v, cut); }, "preset " + name);
+  config.data = resolve_data(options, file, cut);
   if (!options.init_from.empty()) {
     config.origin = std::make_unique<Bundle>(load_bundle(options.init_from));
     config.model = config.origin->model->config().clone();

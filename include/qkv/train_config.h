@@ -97,7 +97,8 @@ QKV_API void validate(const TrainConfig& config);
 struct Preset {
   std::string_view name, help;
   std::string_view model_kind;
-  std::string_view model, train;  // fields as JSON, over the defaults
+  // Fields as JSON, over the defaults; data: how the data are cut.
+  std::string_view model, train, data = "{}";
 };
 QKV_API const std::vector<Preset>& presets();
 // Throws with the nearest name.

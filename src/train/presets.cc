@@ -16,6 +16,21 @@ constexpr std::string_view kGpt2Train = R"({
   "beta1": 0.9, "beta2": 0.95, "weight_decay": 0.1, "decay": "matrices",
   "grad_clip": 1.0, "eval_every": 1000, "eval_batches": 200})";
 
+// makemore.py's, whatever the model.
+constexpr std::string_view kMakemoreTrain = R"({
+  "steps": 5000, "batch_size": 32, "lr": 5e-4, "schedule": "constant",
+  "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.01, "decay": "all",
+  "grad_clip": 0, "eval_every": 500, "eval_batches": 11, "seed": 3407})";
+
+// The lectures' on names: plain gradient descent, the rate cut once.
+constexpr std::string_view kLectureData =
+    R"({"split": "lecture", "window": 3})";
+constexpr std::string_view kLectureTrain = R"({
+  "steps": 200000, "batch_size": 32, "optimizer": "sgd", "momentum": 0,
+  "weight_decay": 0, "lr": 0.1, "schedule": "step", "step_every": 100000,
+  "step_factor": 0.1, "grad_clip": 0, "eval_every": 10000, "eval_batches": 20,
+  "seed": 2147483647})";
+
 // minGPT's trainer with the rate of its character project.
 constexpr std::string_view kMingptTrain = R"({
   "steps": 5000, "batch_size": 64, "lr": 5e-4, "schedule": "constant",
@@ -27,10 +42,32 @@ const std::vector<Preset> kPresets = {
        "block_size": 16, "n_layer": 4, "n_head": 4, "n_embd": 64,
        "activation": "gelu-tanh", "biases": "all", "tied_head": false,
        "init": "torch-default"})",
-     R"({
-       "steps": 5000, "batch_size": 32, "lr": 5e-4, "schedule": "constant",
-       "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.01, "decay": "all",
-       "grad_clip": 0, "eval_every": 500, "eval_batches": 11, "seed": 3407})"},
+     kMakemoreTrain},
+    {"makemore-bigram", "makemore.py's bigram", "bigram", R"({})",
+     kMakemoreTrain},
+    {"makemore-mlp", "makemore.py's MLP", "mlp",
+     R"({"n_embd": 64, "n_hidden": 64})", kMakemoreTrain},
+    {"makemore-bow", "makemore.py's bag of words", "bow",
+     R"({"n_embd": 64, "n_hidden": 64})", kMakemoreTrain},
+    {"makemore-rnn", "makemore.py's RNN", "rnn",
+     R"({"n_embd": 64, "n_hidden": 64})", kMakemoreTrain},
+    {"makemore-gru", "makemore.py's GRU", "gru",
+     R"({"n_embd": 64, "n_hidden": 64})", kMakemoreTrain},
+    {"lecture-mlp", "the BatchNorm lecture's MLP without it", "mlp",
+     R"({"block_size": 3, "n_embd": 10, "n_hidden": 200, "style": "lecture"})",
+     kLectureTrain, kLectureData},
+    {"lecture-batchnorm", "the BatchNorm lecture's MLP with it", "mlp",
+     R"({"block_size": 3, "n_embd": 10, "n_hidden": 200, "style": "lecture",
+         "batch_norm": true})",
+     kLectureTrain, kLectureData},
+    {"lecture-wavenet", "the WaveNet lecture's scaled-up model", "wavenet",
+     R"({"block_size": 8, "n_level": 3, "n_embd": 24, "n_hidden": 128,
+         "batch_norm": true})",
+     R"({"steps": 200000, "batch_size": 32, "optimizer": "sgd", "momentum": 0,
+         "weight_decay": 0, "lr": 0.1, "schedule": "step",
+         "step_every": 150000, "step_factor": 0.1, "grad_clip": 0,
+         "eval_every": 10000, "eval_batches": 20, "seed": 42})",
+     R"({"split": "lecture", "window": 8})"},
     {"ng-video", "the GPT lecture's last model (10.8 M parameters)", "gpt", R"({
        "block_size": 256, "n_layer": 6, "n_head": 6, "n_embd": 384,
        "activation": "relu", "biases": "all-but-qkv", "tied_head": false,
