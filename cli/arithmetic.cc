@@ -2,16 +2,20 @@
 
 #include <fmt/core.h>
 
+#include "plot/token_label.h"
+
 namespace qkv::cli {
 namespace {
 
 constexpr int kLabel = 6, kCell = 8;  // characters
 
-// A token in at most kLabel - 1 characters: position and text.
-std::string label(const std::vector<plot::Token>& tokens, std::int64_t i) {
+// A token in at most kLabel - 1 characters.
+std::string label(const std::vector<plot::Token>& tokens, std::int64_t i,
+                  bool unicode) {
   std::string text = tokens[static_cast<std::size_t>(i)].bytes;
   if (text == " ") text = "' '";
   if (text == "\n") text = "\\n";
+  if (!unicode) text = plot::ascii_label(text);
   // Bytes of one character count once; longer tokens are cut.
   std::size_t end = 0;
   int characters = 0;
@@ -42,7 +46,7 @@ std::string write(const Table& table, const std::vector<plot::Token>& tokens,
       continue;
     }
     // Over the right end of its numbers, as far as they reach.
-    std::string name = label(tokens, j);
+    std::string name = label(tokens, j, terminal.unicode);
     name.erase(name.find_last_not_of(' ') + 1);
     std::size_t width = 0;
     for (unsigned char c : name) width += (c & 0xC0) != 0x80;
@@ -50,7 +54,7 @@ std::string write(const Table& table, const std::vector<plot::Token>& tokens,
   }
   text += "\n";
   for (std::int64_t i = 0; i < table.rows; ++i) {
-    text += label(tokens, i);
+    text += label(tokens, i, terminal.unicode);
     for (std::int64_t j = 0; j < shown; ++j) {
       const float v = table.values[i * table.columns + j];
       text += v == inspect::kHidden ? fmt::format("{:>{}}", "-", kCell)
@@ -72,7 +76,7 @@ std::string arithmetic_text(const inspect::HeadSteps& s,
                             const plot::Terminal& terminal) {
   const std::int64_t t = s.length, d = s.head_width;
   const bool u = terminal.unicode;
-  const std::string times = u ? "·" : "*", root = u ? "√" : "sqrt",
+  const std::string times = u ? "·" : "*", root_d = u ? "√d" : "sqrt(d)",
                     transposed = u ? "ᵀ" : "'";
   std::string text = fmt::format(
       "layer {}, head {}: {} tokens, model width {}, head width d = {}\n"
@@ -96,8 +100,8 @@ std::string arithmetic_text(const inspect::HeadSteps& s,
       s.v, d, false);
   add(fmt::format("Q K{} ({} x {}): how well they match", transposed, t, t),
       s.raw, t, true);
-  add(fmt::format("Q K{} / {}d, times {:.4f}: the size no longer grows with d",
-                  transposed, root, s.scale),
+  add(fmt::format("Q K{} / {}, times {:.4f}: the size no longer grows with d",
+                  transposed, root_d, s.scale),
       s.scaled, t, true);
   add("mask: a token sees itself and what came before", s.masked, t, true);
   add("A = softmax of each row: weights that sum to 1", s.weights, t, true);

@@ -255,9 +255,11 @@ const RegisterCommand kAttend({
                          "One head, counted from 0; -1: all")
               ->check(whole_number(-1, kMostHeads))
               ->type_name("N");
-          CLI::Option* stage = app.add_option(
-              "--stage", options->stage,
-              "raw: q.k; scaled: q.k/sqrt(d); weights: after the softmax");
+          CLI::Option* stage = choose(
+              app.add_option(
+                  "--stage", options->stage,
+                  "raw: q.k; scaled: q.k/sqrt(d); weights: after the softmax"),
+              {"raw", "scaled", "weights"});
           CLI::Option* output =
               app.add_option("-o,--output", options->output,
                              "Write FILE.svg, FILE.png, FILE.json or FILE.npy "

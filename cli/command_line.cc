@@ -32,6 +32,7 @@ const Command* owner_of(const std::string& option, const Command& but) {
   for (const Command& command : commands()) {
     if (command.name == but.name) continue;
     CLI::App app;
+    prepare(command, app);
     command.setup(app);
     if (has_option(app, option)) return &command;
   }

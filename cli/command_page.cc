@@ -69,16 +69,26 @@ std::string CommandPage::usage() const {
   return text + " [OPTIONS]";
 }
 
-void prepare(CLI::App& app) {
+void prepare(const Command& command, CLI::App& app) {
   // Of an option given twice the later one counts: scripts add to a line.
   app.option_defaults()->always_capture_default()->multi_option_policy(
       CLI::MultiOptionPolicy::TakeLast);
   app.set_help_flag("-h,--help", "This page")->group(kCommonGroup);
+  if (command.purpose == Purpose::program) return;
+  const std::string sections =
+      command.section.empty()
+          ? "section [" + command.name + "]"
+          : "sections [data], [model], [train] and [" + command.section + "]";
+  app.add_option("--config")
+      ->description("Take options from " + sections +
+                    " of this file; those written here come first")
+      ->group(kCommonGroup)
+      ->type_name("FILE.toml");
 }
 
 CommandPage page_of(const Command& command) {
   CLI::App app(command.help, command.name);
-  prepare(app);
+  prepare(command, app);
   command.setup(app);
   CommandPage page;
   page.command = &command;
@@ -88,6 +98,7 @@ CommandPage page_of(const Command& command) {
       continue;
     }
     const std::string& title = option->get_group();
+    if (title.empty()) continue;  // not for people
     auto group =
         std::find_if(page.groups.begin(), page.groups.end(),
                      [&](const OptionGroup& g) { return g.title == title; });

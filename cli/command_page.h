@@ -41,8 +41,8 @@ struct CommandPage {
 // The group of options that all subcommands share.
 inline constexpr const char* kCommonGroup = "Common";
 
-// What is wanted of every subcommand's options, before it adds them.
-void prepare(CLI::App& app);
+// What every subcommand has, before it adds its own: --help, --config.
+void prepare(const Command& command, CLI::App& app);
 CommandPage page_of(const Command& command);
 
 }  // namespace qkv::cli

@@ -21,6 +21,9 @@ class ConfigOptions {
   void add(CLI::App& app, const std::string& group, const Visit& defaults,
            const std::vector<std::string>& leave_out = {});
 
+  // What a text stands for, where it is more than TEXT: FILE, a|b|c.
+  void set_value_name(const std::string& field, const std::string& name);
+
   // Sets the fields of config whose options were given. Throws naming option
   // and value. Options of fields that config does not have are an error.
   void apply(const Visit& config) const;

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/run_options.h"
 #include "cli/terminal.h"
+#include "core/json.h"
 #include "qkv/autograd.h"
 #include "qkv/ops.h"
 
@@ -40,7 +41,7 @@ double measured_flops(std::int64_t rows, std::int64_t width) {
 
 }  // namespace
 
-int print_cost(RunConfig& config) {
+int print_cost(RunConfig& config, bool json) {
   const auto fields =
       fields_to_json([&](FieldVisitor& v) { config.model->visit(v); });
   RunParts parts;
@@ -72,6 +73,17 @@ int print_cost(RunConfig& config) {
   // Whole steps of the models here reach about half to nine tenths of what
   // their products reach alone.
   const double seconds = flops / (0.7 * speed);
+  if (json) {
+    const nlohmann::ordered_json out = {
+        {"parameters", model.parameter_count()},
+        {"tokens_per_step", batch * length * config.train.grad_accumulation},
+        {"flops_per_step", flops},
+        {"memory_bytes", memory},
+        {"seconds_per_step", seconds},
+        {"steps", config.train.steps}};
+    fmt::print("{}\n", json_line(out));
+    return kDone;
+  }
   const auto line = [](const std::string& name, const std::string& value) {
     fmt::print("{:<18} {}\n", name, value);
   };

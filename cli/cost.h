@@ -5,7 +5,8 @@
 
 namespace qkv::cli {
 
-// Prints parameters, operations, memory and time of a run, and trains nothing.
-int print_cost(RunConfig& config);
+// Prints parameters, operations, memory and time of a run, as one JSON object
+// if asked, and trains nothing.
+int print_cost(RunConfig& config, bool json);
 
 }  // namespace qkv::cli

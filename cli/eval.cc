@@ -125,10 +125,11 @@ const RegisterCommand kEval({
         [](CLI::App& app) {
           auto options = std::make_shared<Options>();
           add_run(app, options->run);
-          CLI::Option* split = app.add_option(
-              "--split", options->split,
-              "Of the data it was trained on: train, validation or, "
-              "where there is one, test");
+          CLI::Option* split = choose(
+              app.add_option("--split", options->split,
+                             "Part of the data it was trained on; test where "
+                             "there is one"),
+              {"train", "validation", "test"});
           app.add_option("--text", options->text,
                          "Measure on this text file instead")
               ->excludes(split)

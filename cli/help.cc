@@ -7,25 +7,14 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/man_page.h"
 #include "cli/terminal.h"
+#include "cli/written_pages.h"
 #include "core/check.h"
 #include "core/fields_json.h"
 
 namespace qkv::cli {
 namespace {
-
-// What to try first.
-struct Step {
-  const char* what;
-  const char* line;
-};
-constexpr Step kFirstSteps[] = {
-    {"Train a small GPT on English words for a minute",
-     "qkv train --max-time 1m"},
-    {"Make up words with it", "qkv sample runs/words"},
-    {"See where each of its heads looks",
-     "qkv attend runs/words --prompt attention"},
-};
 
 constexpr int kTextColumn = 26;  // where the texts of options begin
 
@@ -58,18 +47,16 @@ std::string shell_line(std::string command, int columns) {
     if (c == ' ' && quoted) c = kSpace;
   }
   std::string out;
-  for (const std::string& line : wrap(command, columns - 6))
+  for (const std::string& line : wrap(command, columns - 8))
     out += (out.empty() ? "    " : " \\\n      ") + line;
   std::replace(out.begin(), out.end(), kSpace, ' ');
   return out + "\n";
 }
 
-struct Titles {
-  bool bold;
-  std::string operator()(const std::string& title) const {
-    return bold ? "\n\033[1m" + title + "\033[0m\n" : "\n" + title + "\n";
-  }
-};
+std::string title_line(const std::string& title, const HelpStyle& style) {
+  const std::string text = indented(title + ":", 0, style.columns);
+  return style.bold ? "\n\033[1m" + text + "\033[0m" : "\n" + text;
+}
 
 std::string option_entry(const OptionPage& option, int columns) {
   std::string name;
@@ -81,14 +68,23 @@ std::string option_entry(const OptionPage& option, int columns) {
 }
 
 struct Options {
-  std::string command;
+  std::string command, write;
+  bool man = false;
 };
 
 int run(const Options& options) {
-  fmt::print("{}", options.command.empty()
-                       ? overview_text(help_style())
-                       : help_text(page_of(command_named(options.command)),
-                                   help_style()));
+  if (!options.write.empty()) {
+    write_pages(options.write);
+    return kDone;
+  }
+  if (options.command.empty()) {
+    fmt::print("{}",
+               options.man ? man_overview() : overview_text(help_style()));
+    return kDone;
+  }
+  const CommandPage page = page_of(command_named(options.command));
+  fmt::print("{}",
+             options.man ? man_page(page) : help_text(page, help_style()));
   return kDone;
 }
 
@@ -96,13 +92,19 @@ const RegisterCommand kHelp({
     .name = "help",
     .purpose = Purpose::program,
     .help = "Tell what a subcommand does and takes",
-    .examples = {{"What training takes", "qkv help train"}},
+    .examples = {{"What training takes", "qkv help train"},
+                 {"The same as a manual page", "qkv help train --man"}},
     .setup =
         [](CLI::App& app) {
           auto options = std::make_shared<Options>();
           app.add_option("COMMAND", options->command,
                          "The subcommand; none: an overview")
               ->type_name("COMMAND");
+          app.add_flag("--man", options->man,
+                       "As a manual page, which man -l - shows");
+          app.add_option("--write", options->write,
+                         "All manual pages and completions into this folder")
+              ->group("");  // for the build alone
           return [options] { return run(*options); };
         },
 });
@@ -115,20 +117,19 @@ HelpStyle help_style() {
 }
 
 std::string help_text(const CommandPage& page, const HelpStyle& style) {
-  const Titles title{style.bold};
   const int columns = style.columns;
   const Command& command = *page.command;
   std::string out = indented(command.help, 0, columns);
-  out += title("Usage:") + indented(page.usage(), 2, columns);
-  if (!command.examples.empty()) out += title("Examples:");
+  out += title_line("Usage", style) + indented(page.usage(), 2, columns);
+  if (!command.examples.empty()) out += title_line("Examples", style);
   for (const Example& example : command.examples)
     out +=
         indented(example.what, 2, columns) + shell_line(example.line, columns);
-  if (!page.arguments.empty()) out += title("Arguments:");
+  if (!page.arguments.empty()) out += title_line("Arguments", style);
   for (const OptionPage& argument : page.arguments)
     out += option_entry(argument, columns);
   for (const OptionGroup& group : page.groups) {
-    out += title(group.title + ":");
+    out += title_line(group.title, style);
     for (const OptionPage& option : group.options)
       out += option_entry(option, columns);
   }
@@ -136,19 +137,28 @@ std::string help_text(const CommandPage& page, const HelpStyle& style) {
   return out;
 }
 
+const std::vector<Example>& first_steps() {
+  static const std::vector<Example> steps{
+      {"Train a small GPT on English words for a minute",
+       "qkv train --max-time 1m"},
+      {"Make up words with it", "qkv sample runs/words"},
+      {"See where each of its heads looks",
+       "qkv attend runs/words --prompt attention"}};
+  return steps;
+}
+
 std::string overview_text(const HelpStyle& style) {
-  const Titles title{style.bold};
   const int columns = style.columns;
   std::string out =
       indented("qkv trains, runs and looks inside transformer language models",
                0, columns);
-  out += title("To begin:");
-  for (const Step& step : kFirstSteps)
+  out += title_line("To begin", style);
+  for (const Example& step : first_steps())
     out += indented(step.what, 2, columns) + shell_line(step.line, columns);
   std::string last;
   for (const Command& command : commands()) {
-    const std::string group = title_of(command.purpose) + ":";
-    if (group != last) out += title(group);
+    const std::string group = title_of(command.purpose);
+    if (group != last) out += title_line(group, style);
     last = group;
     out += entry(command.name, command.help, columns, 14);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/command_page.h"
 
@@ -14,6 +15,10 @@ struct HelpStyle {
 HelpStyle help_style();  // what standard output can show
 
 std::string help_text(const CommandPage& page, const HelpStyle& style);
+inline constexpr const char* kAbout =
+    "Train, run and look inside transformer language models";
+const std::vector<Example>& first_steps();  // what to try first
+
 // The subcommands by what one wants to do, and what to try first.
 std::string overview_text(const HelpStyle& style);
 

@@ -5,10 +5,12 @@
 #include <charconv>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/run_options.h"
 #include "core/check.h"
+#include "core/json.h"
 #include "qkv/autograd.h"
 #include "qkv/io.h"
 #include "qkv/nn/attention.h"
@@ -21,6 +23,7 @@ struct Options {
   std::string weights, input, output, mask = "none", dtype = "f32";
   std::int64_t heads = 0;  // 0: not given
   int threads = 0;
+  bool json = false;
 };
 
 using State = std::map<std::string, Tensor>;
@@ -198,6 +201,17 @@ int run(const Options& options) {
     fail_input("{}: {}", options.input, error.what());
   }
   io::write_safetensors(options.output, results);
+  if (options.json) {
+    nlohmann::ordered_json out = {{"module", layer.kind},
+                                  {"mask", options.mask},
+                                  {"dtype", name_of(dtype)},
+                                  {"file", options.output}};
+    for (const auto& [name, tensor] : results)
+      out["shapes"][name] = std::vector<std::int64_t>(tensor.shape().begin(),
+                                                      tensor.shape().end());
+    fmt::print("{}\n", json_line(out));
+    return kDone;
+  }
   fmt::print("{}, mask {}, {}:\n", layer.kind, options.mask, name_of(dtype));
   for (const auto& [name, tensor] : results)
     fmt::print("  {:<28} {}\n", name, tensor.shape().str());
@@ -217,34 +231,37 @@ const RegisterCommand kLayer({
     .setup =
         [](CLI::App& app) {
           auto options = std::make_shared<Options>();
-          app.add_option(
-                 "--weights", options->weights,
-                 "The state dict, as safetensors; its names tell the kind "
-                 "of module")
-              ->type_name("FILE")
+          app.add_option("--weights", options->weights,
+                         "The state dict; its names tell the kind "
+                         "of module")
+              ->type_name("FILE.safetensors")
               ->required();
           app.add_option(
                  "--input", options->input,
-                 "safetensors with x (B,T,D), for cross attention memory "
+                 "Holds x (B,T,D), for cross attention memory "
                  "(B,S,D_kv), and, where gradients are wanted, grad_out")
-              ->type_name("FILE")
+              ->type_name("FILE.safetensors")
               ->required();
           app.add_option("--heads", options->heads,
                          "Heads; not needed for SelfAttention")
               ->check(whole_number(1, std::int64_t{1} << 40))
               ->type_name("H")
               ->default_str("");
-          app.add_option(
-              "--mask", options->mask,
-              "none, causal or window:N (a position and the N-1 before "
-              "it); aligned at the last query and key");
-          app.add_option("--dtype", options->dtype, "Compute and write in it")
-              ->check(CLI::IsMember({"f32", "f64"}));
+          app.add_option("--mask", options->mask,
+                         "Keys that a query sees: all, none after it, or of "
+                         "these the N "
+                         "nearest; aligned at the last query and key")
+              ->type_name("none|causal|window:N");
+          choose(app.add_option("--dtype", options->dtype,
+                                "Compute and write in it"),
+                 {"f32", "f64"});
           app.add_option("--output", options->output,
-                         "safetensors: out, weights, and the gradients grad.x, "
+                         "Gets out, weights, and the gradients grad.x, "
                          "grad.memory, grad.PARAMETER")
-              ->type_name("FILE")
+              ->type_name("FILE.safetensors")
               ->required();
+          app.add_flag("--json", options->json,
+                       "What was computed as one JSON object");
           add_threads(app, options->threads);
           return [options] { return run(*options); };
         },

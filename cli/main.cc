@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/command_line.h"
 #include "cli/command_page.h"
+#include "cli/config_file.h"
 #include "cli/help.h"
 #include "cli/terminal.h"
 #include "core/check.h"
@@ -87,15 +88,20 @@ int run(std::vector<std::string> words) {
   // Only the subcommand that was named is set up: starting stays quick.
   const Command& command = command_named(words[0]);
   CLI::App app(command.help, command.name);
-  prepare(app);
+  prepare(command, app);
   const auto work = command.setup(app);
+  words.erase(words.begin());
+  const ConfigFile config(command, app, words);
+  words.insert(words.begin(), config.words().begin(), config.words().end());
   try {
-    parse_words(command, app, {words.begin() + 1, words.end()});
+    parse_words(command, app, words);
+    return work();
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", help_text(page_of(command), help_style()));
     return kDone;
+  } catch (const Error& error) {
+    throw Error(error.kind(), config.origin(error.what()) + error.what());
   }
-  return work();
 }
 
 }  // namespace

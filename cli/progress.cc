@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "cli/terminal.h"
@@ -17,9 +18,7 @@ constexpr auto kPlainEvery = std::chrono::seconds(10);
 }  // namespace
 
 Progress::Progress()
-    : live_(can_redraw(STDERR_FILENO)),
-      columns_(columns()),
-      last_validation_(std::nan("")) {}
+    : live_(can_redraw(STDERR_FILENO)), last_validation_(std::nan("")) {}
 
 void Progress::on_start(const Trainer& trainer) {
   last_plain_ = Clock::now();
@@ -27,15 +26,18 @@ void Progress::on_start(const Trainer& trainer) {
 }
 
 std::string Progress::line(const TrainStep& e) const {
+  const int width = columns();  // asked each time: windows change
   const double seconds = smooth_seconds_ / time_weight_;
   const double left = seconds * static_cast<double>(e.steps - e.step);
+  const double loss = smooth_loss_ / weight_;
   std::string text = fmt::format(
       "step {}/{} {:.0f}%  loss {:.4f}", e.step, e.steps,
-      100.0 * static_cast<double>(e.step) / static_cast<double>(e.steps),
-      smooth_loss_ / weight_);
-  // What is least needed comes last: a narrow terminal cuts it off.
+      100.0 * static_cast<double>(e.step) / static_cast<double>(e.steps), loss);
+  if (live_ && static_cast<int>(text.size()) >= width)
+    return fmt::format("{} {:.4f}", e.step, loss);
+  // What is least needed comes last: a narrow terminal leaves it out.
   const auto append = [&](const std::string& part) {
-    if (!live_ || static_cast<int>(text.size() + part.size()) < columns_)
+    if (!live_ || static_cast<int>(text.size() + part.size()) < width)
       text += part;
   };
   if (!std::isnan(last_validation_))
@@ -90,7 +92,8 @@ void Progress::on_evaluation(const TrainEvaluation& e) {
 void Progress::on_end(const Trainer&, TrainEnd) { clear(); }
 
 void Progress::redraw(const std::string& text) {
-  to_stderr("\r\033[2K" + text.substr(0, columns_ - 1));
+  const auto room = static_cast<std::size_t>(std::max(columns() - 1, 0));
+  to_stderr("\r\033[2K" + text.substr(0, room));
   drawn_ = true;
 }
 

@@ -27,7 +27,6 @@ class Progress : public TrainObserver {
 
   bool live_;
   bool drawn_ = false;
-  int columns_;
   Clock::time_point last_drawn_{}, last_plain_{};
   double smooth_loss_ = 0, weight_ = 0;  // bias-corrected moving average
   double smooth_seconds_ = 0, time_weight_ = 0;

@@ -1,7 +1,8 @@
 #include "cli/run_options.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "cli/command_page.h"
@@ -34,6 +35,17 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
                            least, most, text);
       },
       "");
+}
+
+CLI::Option* choose(CLI::Option* option,
+                    const std::vector<std::string>& names) {
+  const auto check = [names](std::string& text) -> std::string {
+    if (std::find(names.begin(), names.end(), text) != names.end()) return "";
+    return fmt::format("must be one of {}, not '{}'{}", fmt::join(names, ", "),
+                       text, did_you_mean(text, names));
+  };
+  return option->check(CLI::Validator(check, ""))
+      ->type_name(fmt::format("{}", fmt::join(names, "|")));
 }
 
 CLI::Option* add_threads(CLI::App& app, int& threads) {

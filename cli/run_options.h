@@ -24,6 +24,9 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most);
 inline constexpr std::int64_t kAnyCount =
     std::numeric_limits<std::int64_t>::max();
 
+// An option that takes one of a few names.
+CLI::Option* choose(CLI::Option* option, const std::vector<std::string>& names);
+
 // --threads; apply after parsing.
 CLI::Option* add_threads(CLI::App& app, int& threads);
 void use_threads(int threads);

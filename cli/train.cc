@@ -4,6 +4,7 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "bundle/checkpoint.h"
@@ -17,8 +18,10 @@
 #include "cli/sample_observer.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
+#include "cli/train_options.h"
 #include "cli/train_setup.h"
 #include "core/check.h"
+#include "core/json.h"
 #include "qkv/bundle.h"
 #include "qkv/io.h"
 #include "qkv/runtime.h"
@@ -97,6 +100,35 @@ void banner(const Trainer& trainer, const RunConfig& config) {
         with_commas(model.vocab_size())));
 }
 
+const char* word_for(TrainEnd end) {
+  switch (end) {
+    case TrainEnd::finished:
+      return "finished";
+    case TrainEnd::stopped:
+      return "stopped";
+    case TrainEnd::out_of_time:
+      return "out_of_time";
+    case TrainEnd::interrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+// What came out, for a program.
+void print_json(const Trainer& trainer, TrainEnd end) {
+  nlohmann::ordered_json out = {
+      {"run", trainer.directory()},
+      {"end", word_for(end)},
+      {"step", trainer.steps_done()},
+      {"parameters", trainer.model().parameter_count()}};
+  if (!std::isnan(trainer.best_validation_loss())) {
+    out["best_validation_loss"] = trainer.best_validation_loss();
+    out["best_step"] = trainer.best_step();
+  }
+  out["memory_peak"] = runtime::memory().peak;
+  fmt::print("{}\n", json_line(out));
+}
+
 int finish(const Trainer& trainer, TrainEnd end) {
   const std::string& folder = trainer.directory();
   const auto tokens = trainer.dataset().tokenizer().vocab_size();
@@ -130,7 +162,7 @@ int run(const TrainOptions& options) {
   const double max_seconds =
       options.max_time.empty() ? 0
                                : parse_duration(options.max_time, "--max-time");
-  if (options.dry_run) return print_cost(config);
+  if (options.dry_run) return print_cost(config, options.json);
   RunParts parts = open_run(config, resumed);
   const std::string folder = resumed ? folder_of(checkpoint)
                              : !options.out.empty()
@@ -168,6 +200,7 @@ int run(const TrainOptions& options) {
       trainer.run({.stop_at = options.stop_at,
                    .max_seconds = max_seconds,
                    .interrupted = [] { return caught_signal() != 0; }});
+  if (options.json) print_json(trainer, end);
   return finish(trainer, end);
 }
 
@@ -189,8 +222,13 @@ const RegisterCommand kTrain({
         [](CLI::App& app) {
           auto options = std::make_shared<TrainOptions>();
           add_train_options(app, *options);
-          return [options] { return run(*options); };
+          CLI::Option* config = app.get_option("--config");
+          return [options, config] {
+            if (*config) options->config_file = config->as<std::string>();
+            return run(*options);
+          };
         },
+    .section = "run",
 });
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "bundle/checkpoint.h"
-#include "cli/run_options.h"
+#include "cli/config_file.h"
 #include "cli/terminal.h"
 #include "cli/toml.h"
 #include "core/check.h"
@@ -69,9 +69,9 @@ data::DataConfig resolve_data(const TrainOptions& options,
 // The sections model and train over what stands.
 void apply_file(const nlohmann::json& file, const std::string& path,
                 RunConfig& config) {
+  check_sections(file, path);
   for (const auto& [name, section] : file.items()) {
     const std::string where = path + ": [" + name + "]";
-    if (name == "preset" || name == "data") continue;  // read before
     if (name == "train") {
       fields_from_json(
           section, [&](FieldVisitor& v) { visit_fields(v, config.train); },
@@ -81,11 +81,6 @@ void apply_file(const nlohmann::json& file, const std::string& path,
       if (fields.is_object()) fields.erase("kind");
       fields_from_json(
           fields, [&](FieldVisitor& v) { config.model->visit(v); }, where);
-    } else {
-      fail_input(
-          "{}: there is no section '{}': preset, data, model and train "
-          "are known",
-          path, name);
     }
   }
 }
@@ -130,94 +125,6 @@ void fit_warmup(const TrainOptions& options, RunConfig& config) {
 }
 
 }  // namespace
-
-void add_train_options(CLI::App& app, TrainOptions& o) {
-  const char* run = "Run";
-  app.add_option("--out", o.out,
-                 "Folder for the run; by default runs/ and the data's name")
-      ->group(run)
-      ->type_name("DIR");
-  CLI::Option* resume =
-      app.add_option("--resume", o.resume,
-                     "Go on with the run in this folder, bit for bit")
-          ->group(run)
-          ->type_name("DIR");
-  app.add_option("--init-from", o.init_from,
-                 "Begin with the weights of this run or checkpoint, in a model "
-                 "of its form")
-      ->group(run)
-      ->type_name("RUN");
-  app.add_option("--stop-at", o.stop_at,
-                 "End after this many updates, keeping the schedule of --steps")
-      ->group(run)
-      ->check(whole_number(0, kAnyCount))
-      ->default_str("")
-      ->type_name("N");
-  app.add_option("--max-time", o.max_time,
-                 "End after this much training: 90s, 15m, 2h")
-      ->group(run)
-      ->type_name("TIME");
-  app.add_option("--sample-every", o.sample_every,
-                 "Updates between samples, 0: none")
-      ->group(run)
-      ->check(whole_number(0, kAnyCount))
-      ->type_name("N");
-  app.add_option("--snapshot-attention", o.snapshot_attention,
-                 "Updates between two looks at all heads on one text, kept in "
-                 "the run's attention/, 0: none")
-      ->group(run)
-      ->check(whole_number(0, kAnyCount))
-      ->type_name("N");
-  app.add_option("--snapshot-prompt", o.snapshot_prompt,
-                 "That text; without it the first of the validation data")
-      ->group(run)
-      ->type_name("TEXT");
-  app.add_flag("--dry-run", o.dry_run,
-               "Say what the run would cost, and train nothing")
-      ->group(run);
-  app.add_flag("--overwrite", o.overwrite, "Replace the run in --out")
-      ->group(run)
-      ->excludes(resume);
-  app.add_flag("--quiet", o.quiet, "No progress")->group(run);
-  add_threads(app, o.threads);
-
-  std::string names;
-  for (const Preset& p : presets())
-    names += (names.empty() ? "" : ", ") + std::string(p.name);
-  const char* setting = "Setting";
-  app.add_option("--preset", o.preset,
-                 "A published setting; by default makemore for words and "
-                 "lines, nanogpt-cpu for text, mingpt-nano for tasks. There "
-                 "are: " +
-                     names)
-      ->group(setting)
-      ->type_name("NAME");
-  app.add_option("--model", o.model, "Kind of model instead of the preset's")
-      ->group(setting)
-      ->type_name("NAME");
-  app.add_option("--config", o.config_file,
-                 "TOML file with sections data, model and train, as a run's "
-                 "config.toml")
-      ->group(setting)
-      ->type_name("FILE");
-
-  o.data_fields.add(app, "Data", [](FieldVisitor& v) {
-    data::DataConfig defaults;
-    visit_fields(v, defaults);
-  });
-  app.add_option("--dropout", o.dropout, "All dropouts of the model at once")
-      ->group("Model")
-      ->type_name("X");
-  for (const ModelKind& kind : model_kinds()) {
-    auto defaults = kind.config();
-    o.model_fields.add(app, "Model",
-                       [&](FieldVisitor& v) { defaults->visit(v); });
-  }
-  o.train_fields.add(app, "Training", [](FieldVisitor& v) {
-    TrainConfig defaults;
-    visit_fields(v, defaults);
-  });
-}
 
 RunConfig resolve(const TrainOptions& options) {
   RunConfig config;

@@ -1,11 +1,10 @@
 // From options, preset, configuration file or checkpoint to a trainer.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <memory>
 #include <string>
 
-#include "cli/config_options.h"
+#include "cli/train_options.h"
 #include "qkv/bundle.h"
 #include "qkv/data.h"
 #include "qkv/model.h"
@@ -23,19 +22,6 @@ struct RunConfig {
       origin;  // of --init-from: whose weights to begin with
   std::vector<std::string> notes;  // what was decided unasked, for people
 };
-
-struct TrainOptions {
-  std::string preset, model, config_file, out, resume, init_from, max_time;
-  std::string dropout;
-  std::string snapshot_prompt;
-  std::int64_t stop_at = -1, sample_every = 0, snapshot_attention = 0;
-  int threads = 0;
-  bool dry_run = false, overwrite = false, quiet = false;
-  ConfigOptions data_fields, model_fields, train_fields;
-};
-
-// Adds every option of `qkv train`.
-void add_train_options(CLI::App& app, TrainOptions& options);
 
 // Preset (or the model of --init-from), then --config, then options, each over
 // the one before.

@@ -108,8 +108,7 @@ void visit_fields(Visitor&& visit, DataConfig& c) {
               "of lines: examples of so many tokens and the next one, as the "
               "lectures on the MLP; 0: whole items",
               0, 16384});
-  visit(c.task,
-        Field{"task", "made up: sort, reverse, copy, add or induction"});
+  visit(c.task, Field{"task", "questions made up on the spot"});
   visit(c.task_length,
         Field{"task_length", "symbols of a task's question, 0: its default", 0,
               1000});

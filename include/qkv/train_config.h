@@ -52,7 +52,7 @@ void visit_fields(Visitor&& visit, TrainConfig& c) {
   visit(c.grad_accumulation,
         Field{"grad_accumulation", "batches whose gradients make one update", 1,
               1 << 24});
-  visit(c.optimizer, Field{"optimizer", "adamw, or sgd with momentum"});
+  visit(c.optimizer, Field{"optimizer", "AdamW, or SGD with momentum"});
   visit(c.lr, Field{"lr", "learning rate after the warm-up", 0, 1e6, true});
   visit(c.schedule, Field{"schedule", "course of the learning rate"});
   visit(c.warmup_steps,

@@ -43,50 +43,6 @@ constexpr std::array<Step, 7> kOnLight = {{{255, kBlack},
 // Which of `steps` even parts of the ramp, nearest first and last included.
 int step_of(int index, int steps) { return (index * (steps - 1) + 127) / 255; }
 
-// A label for terminals that know ASCII only.
-std::string ascii(std::string_view label) {
-  std::string out;
-  for (std::size_t at = 0; at < label.size();) {
-    const int c = decode_utf8(label, at);
-    if (c < 0) ++at;
-    switch (c) {
-      case U'·':
-        out += '_';
-        break;
-      case U'↵':
-        out += "\\n";
-        break;
-      case U'␍':
-        out += "\\r";
-        break;
-      case U'→':
-        out += "\\t";
-        break;
-      case U'…':
-        out += '~';
-        break;
-      case U'⟦':
-        out += '[';
-        break;
-      case U'⟧':
-        out += ']';
-        break;
-      case U'‹':
-      case U'⟨':
-        out += '<';
-        break;
-      case U'›':
-      case U'⟩':
-        out += '>';
-        break;
-      default:
-        out += c >= 0x20 && c < 0x7F ? std::string(1, static_cast<char>(c))
-                                     : fmt::format("<{:X}>", c);
-    }
-  }
-  return out;
-}
-
 // The characters of a label, one above the other, where they fit `width`.
 std::vector<std::string> characters(std::string_view label, int width) {
   std::vector<std::string> out;
@@ -218,7 +174,7 @@ class TextPicture {
 
   std::string fitted(std::string label) const {
     if (!terminal_.unicode) {
-      label = ascii(label);
+      label = ascii_label(label);
       if (label.size() > kLabelColumns)
         label = label.substr(0, kLabelColumns - 1) + '~';
     }

@@ -79,6 +79,49 @@ std::vector<std::string> visible_parts(const std::string& bytes) {
 
 }  // namespace
 
+std::string ascii_label(std::string_view label) {
+  std::string out;
+  for (std::size_t at = 0; at < label.size();) {
+    const int c = decode_utf8(label, at);
+    if (c < 0) ++at;
+    switch (c) {
+      case U'·':
+        out += '_';
+        break;
+      case U'↵':
+        out += "\\n";
+        break;
+      case U'␍':
+        out += "\\r";
+        break;
+      case U'→':
+        out += "\\t";
+        break;
+      case U'…':
+        out += '~';
+        break;
+      case U'⟦':
+        out += '[';
+        break;
+      case U'⟧':
+        out += ']';
+        break;
+      case U'‹':
+      case U'⟨':
+        out += '<';
+        break;
+      case U'›':
+      case U'⟩':
+        out += '>';
+        break;
+      default:
+        out += c >= 0x20 && c < 0x7F ? std::string(1, static_cast<char>(c))
+                                     : fmt::format("<{:X}>", c);
+    }
+  }
+  return out;
+}
+
 int display_columns(std::string_view utf8) {
   int columns = 0;
   for (std::size_t at = 0; at < utf8.size();) {

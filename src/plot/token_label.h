@@ -18,6 +18,9 @@ std::string token_label(const Token& token, int columns);
 // spaces, newlines and tabs.
 bool reads_as_text(const Token& token);
 
+// A label for terminals that know ASCII only: _mat, \n, <E9>.
+std::string ascii_label(std::string_view label);
+
 // Columns of a fixed-width font: 2 for wide characters, 0 for combining marks.
 int display_columns(std::string_view utf8);
 

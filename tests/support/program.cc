@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pty.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -11,6 +14,26 @@
 
 namespace qkv::test {
 namespace {
+
+// The ends of a channel: what is written to ends[1] is read from ends[0].
+void open_channel(int columns, int (&ends)[2]) {
+  if (columns == 0) {
+    if (pipe2(ends, O_CLOEXEC) != 0) std::abort();
+    return;
+  }
+  const winsize size{.ws_row = 24,
+                     .ws_col = static_cast<unsigned short>(columns)};
+  termios raw{};
+  cfmakeraw(&raw);
+  if (openpty(&ends[0], &ends[1], nullptr, &raw, &size) != 0) std::abort();
+  for (const int end : ends) fcntl(end, F_SETFD, FD_CLOEXEC);
+}
+
+void resize(int terminal, int columns) {
+  const winsize size{.ws_row = 24,
+                     .ws_col = static_cast<unsigned short>(columns)};
+  if (ioctl(terminal, TIOCSWINSZ, &size) != 0) std::abort();
+}
 
 void child(const std::vector<std::string>& arguments, const How& how, int out,
            int err) {
@@ -31,25 +54,24 @@ void child(const std::vector<std::string>& arguments, const How& how, int out,
     const rlimit limit{.rlim_cur = most, .rlim_max = most};
     setrlimit(RLIMIT_FSIZE, &limit);
   }
-  std::vector<char*> argv{const_cast<char*>("qkv")};
+  std::vector<char*> argv;
   for (const std::string& argument : arguments)
     argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  execv(QKV_BINARY_DIR "/bin/qkv", argv.data());
+  execv(argv[0], argv.data());
   _exit(127);
 }
 
-}  // namespace
-
-Ran run_qkv(const std::vector<std::string>& arguments, const How& how) {
+Ran run_program(const std::vector<std::string>& arguments, const How& how) {
   int out[2], err[2];
-  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) std::abort();
+  open_channel(how.terminal, out);
+  open_channel(how.terminal, err);
   const pid_t pid = fork();
   if (pid == 0) child(arguments, how, out[1], err[1]);
   close(out[1]);
   close(err[1]);
   Ran ran;
-  bool sent = how.signal == 0;
+  bool sent = how.signal == 0, resized = how.resized == 0;
   pollfd files[] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
   std::string* texts[] = {&ran.out, &ran.err};
   int open_files = 2;
@@ -71,11 +93,29 @@ Ran run_qkv(const std::vector<std::string>& arguments, const How& how) {
       kill(pid, how.signal);
       sent = true;
     }
+    if (!resized && ran.err.find(how.resized_after) != std::string::npos) {
+      resize(err[0], how.resized);
+      resized = true;
+    }
   }
   int status = 0;
   waitpid(pid, &status, 0);
   ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   return ran;
+}
+
+}  // namespace
+
+Ran run_qkv(const std::vector<std::string>& arguments, const How& how) {
+  std::vector<std::string> words{QKV_BINARY_DIR "/bin/qkv"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return run_program(words, how);
+}
+
+Ran run_shell(const std::string& command, const How& how) {
+  return run_program(
+      {"/bin/bash", "-c", "PATH=" QKV_BINARY_DIR "/bin:$PATH; " + command},
+      how);
 }
 
 }  // namespace qkv::test

@@ -21,8 +21,15 @@ struct How {
   std::string out_path = {};     // standard output goes to this file instead
   std::vector<int> closed = {};  // of 0, 1 and 2
   std::int64_t most_file_bytes = -1;  // as by ulimit -f; -1: no limit
+  // Standard output and error are terminals of so many columns; 0: pipes. Line
+  // breaks come as they were written.
+  int terminal = 0;
+  int resized = 0;  // the width when `resized_after` stands on stderr
+  std::string resized_after = {};
 };
 
 Ran run_qkv(const std::vector<std::string>& arguments, const How& how = {});
+// A command line of bash, in which qkv is the built program.
+Ran run_shell(const std::string& command, const How& how = {});
 
 }  // namespace qkv::test
