@@ -61,11 +61,6 @@ void ConfigOptions::add(CLI::App& app, const std::string& group,
   defaults(visitor);
 }
 
-void ConfigOptions::set_value_name(const std::string& field,
-                                   const std::string& name) {
-  options_.at(field)->type_name(name);
-}
-
 bool ConfigOptions::given(const std::string& field) const {
   const auto it = options_.find(field);
   return it != options_.end() && it->second->count() > 0;

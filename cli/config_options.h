@@ -21,8 +21,8 @@ class ConfigOptions {
   void add(CLI::App& app, const std::string& group, const Visit& defaults,
            const std::vector<std::string>& leave_out = {});
 
-  // What a text stands for, where it is more than TEXT: FILE, a|b|c.
-  void set_value_name(const std::string& field, const std::string& name);
+  // The option of a field, to say more of it.
+  CLI::Option* at(const std::string& field) const { return options_.at(field); }
 
   // Sets the fields of config whose options were given. Throws naming option
   // and value. Options of fields that config does not have are an error.

@@ -1,5 +1,11 @@
 #include "cli/train_options.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
 #include "cli/run_options.h"
 #include "data/task_kinds.h"
 #include "qkv/data.h"
@@ -24,8 +30,8 @@ void add_data_options(CLI::App& app, TrainOptions& o) {
     visit_fields(v, defaults);
   });
   for (const char* file : {"lines", "text", "validation_text"})
-    o.data_fields.set_value_name(file, "FILE");
-  o.data_fields.set_value_name("task", joined(data::task_kinds()));
+    o.data_fields.at(file)->type_name("FILE");
+  o.data_fields.at("task")->type_name(joined(data::task_kinds()));
 }
 
 void add_setting_options(CLI::App& app, TrainOptions& o) {
@@ -92,12 +98,37 @@ void add_run_options(CLI::App& app, TrainOptions& o) {
       ->group(group);
 }
 
+// "of mlp, wavenet" or "not of bigram", whichever is shorter; empty: of all.
+std::string whose(const std::vector<std::string>& have,
+                  const std::vector<ModelKind>& kinds) {
+  if (have.size() == kinds.size()) return "";
+  std::vector<std::string> lack;
+  for (const ModelKind& kind : kinds)
+    if (std::find(have.begin(), have.end(), kind.name) == have.end())
+      lack.emplace_back(kind.name);
+  return lack.size() < have.size()
+             ? fmt::format(" (not of {})", fmt::join(lack, ", "))
+             : fmt::format(" (of {})", fmt::join(have, ", "));
+}
+
 void add_model_options(CLI::App& app, TrainOptions& o) {
   const char* group = "Model (these defaults where the preset has no other)";
-  for (const ModelKind& kind : model_kinds()) {
+  auto kinds = model_kinds();
+  // Of a field that several have, the GPT's default is shown.
+  std::stable_partition(kinds.begin(), kinds.end(), [](const ModelKind& kind) {
+    return kind.name == "gpt";
+  });
+  std::map<std::string, std::vector<std::string>> kinds_with;
+  for (const ModelKind& kind : kinds) {
     auto defaults = kind.config();
-    o.model_fields.add(app, group,
-                       [&](FieldVisitor& v) { defaults->visit(v); });
+    const auto fields = [&](FieldVisitor& v) { defaults->visit(v); };
+    o.model_fields.add(app, group, fields);
+    for (const auto& [field, value] : fields_to_json(fields).items())
+      kinds_with[field].emplace_back(kind.name);
+  }
+  for (const auto& [field, names] : kinds_with) {
+    CLI::Option* option = o.model_fields.at(field);
+    option->description(option->get_description() + whose(names, kinds));
   }
   app.add_option("--dropout", o.dropout, "All dropouts of the model at once")
       ->group(group)

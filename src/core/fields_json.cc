@@ -261,6 +261,12 @@ std::vector<std::string> field_differences(VisitConfig here,
 
 std::string nearest(std::string_view written,
                     const std::vector<std::string>& candidates) {
+  const auto begun = [&](const std::string& candidate) {
+    return candidate.starts_with(written);
+  };
+  if (written.size() >= 3 &&
+      std::count_if(candidates.begin(), candidates.end(), begun) == 1)
+    return *std::find_if(candidates.begin(), candidates.end(), begun);
   std::string best;
   std::size_t least = std::max<std::size_t>(2, written.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
@@ -270,12 +276,6 @@ std::string nearest(std::string_view written,
       best = candidate;
     }
   }
-  if (!best.empty() || written.size() < 3) return best;
-  const auto begun = [&](const std::string& candidate) {
-    return candidate.starts_with(written);
-  };
-  if (std::count_if(candidates.begin(), candidates.end(), begun) == 1)
-    best = *std::find_if(candidates.begin(), candidates.end(), begun);
   return best;
 }
 

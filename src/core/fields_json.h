@@ -31,8 +31,8 @@ nlohmann::json field_from_text(const std::string& text, std::string_view name,
 // One line for each field that differs: "n_layer: 4 here, 6 there".
 std::vector<std::string> field_differences(VisitConfig here, VisitConfig there);
 
-// The name among candidates that is nearest to what was written, or the only
-// one that it begins; empty when none is near.
+// The only name among candidates that what was written begins, or else the one
+// that is nearest; empty when none is near.
 std::string nearest(std::string_view written,
                     const std::vector<std::string>& candidates);
 // "; did you mean 'NAME'?" with the nearest, to end a message; or empty.

@@ -65,6 +65,56 @@ TEST_F(BadInput, OptionsAndSubcommands) {
   nothing_trained();
 }
 
+// One mechanism for every kind of name.
+TEST_F(BadInput, AMisspeltNameIsToldTheNearest) {
+  const auto meant = [](const std::string& name) {
+    return "did you mean '" + name + "'?";
+  };
+  expect_refused(run_qkv({"atend"}), 2, {"atend", meant("attend")});
+  expect_refused(run_qkv({"help", "sampel"}), 2, {"sampel", meant("sample")});
+  expect_refused(train({"--stepz=5"}), 2, {"'--stepz'", meant("--steps")});
+  expect_refused(train({"-steps", "5"}), 2, {"'-steps'", meant("--steps")});
+  expect_refused(train({"-lr=5"}), 2, {"'-lr'", meant("--lr")});
+  expect_refused(run_qkv({"attend", "run", "-head", "2"}), 2,
+                 {"'-head'", meant("--head")});
+  expect_refused(run_qkv({"sample", "run", "--temp", "1"}), 2,
+                 {"'--temp'", meant("--temperature")});
+  expect_refused(train({"--preset", "gtp2"}), 2, {meant("gpt2")});
+  expect_refused(train({"--model", "gtp"}), 2, {meant("gpt")});
+  expect_refused(train({"--task", "sorted"}), 2, {meant("sort")});
+  expect_refused(train({"--task", "sort", "--activation", "gelu-tan"}), 2,
+                 {"--activation", meant("gelu-tanh")});
+  expect_refused(run_qkv({"eval", "run", "--split", "valid"}), 2,
+                 {"--split", meant("validation")});
+  expect_refused(
+      run_qkv({"attend", "run", "--prompt", "a", "--stage", "weight"}), 2,
+      {"--stage", meant("weights")});
+  expect_refused(run_qkv({"completion", "bsh"}), 2, {meant("bash")});
+  // What resembles nothing is told so.
+  const Ran ran = run_qkv({"sample", "run", "--frobnicate"});
+  expect_refused(ran, 2, {"--frobnicate", "qkv sample --help"});
+  EXPECT_EQ(ran.err.find("did you mean"), std::string::npos) << ran.err;
+}
+
+TEST_F(BadInput, AnOptionOfAnotherSubcommandIsToldWhose) {
+  expect_refused(train({"--temperature", "1"}), 2,
+                 {"--temperature", "qkv sample", "qkv train"});
+  expect_refused(train({"--stage=raw"}), 2, {"--stage", "qkv attend"});
+  expect_refused(run_qkv({"eval", "run", "--dry-run"}), 2,
+                 {"--dry-run", "qkv train"});
+  // A word that is the value of an option is no option.
+  expect_refused(run_qkv({"attend", "run", "--prompt", "-head"}), 2,
+                 {"run: cannot open"});
+}
+
+TEST_F(BadInput, WhatIsMissingIsNamed) {
+  expect_refused(run_qkv({"sample"}), 2, {"RUN", "qkv sample --help"});
+  expect_refused(run_qkv({"attend", "run"}), 2, {"--prompt"});
+  expect_refused(train({"--lr"}), 2, {"--lr needs a value"});
+  expect_refused(run_qkv({"sample", "a", "b"}), 2, {"'b'", "one argument"});
+  expect_refused(run_qkv({"--steps", "train"}), 2, {"--steps", "--help"});
+}
+
 TEST_F(BadInput, WholeNumbersAreWrittenInFull) {
   for (const char* value : {"", "0x10", "010", " 3", "3.0", "1e3", "three",
                             "99999999999999999999"}) {
