@@ -123,7 +123,8 @@ void add_model_options(CLI::App& app, TrainOptions& o) {
     auto defaults = kind.config();
     const auto fields = [&](FieldVisitor& v) { defaults->visit(v); };
     o.model_fields.add(app, group, fields);
-    for (const auto& [field, value] : fields_to_json(fields).items())
+    const auto values = fields_to_json(fields);
+    for (const auto& [field, value] : values.items())
       kinds_with[field].emplace_back(kind.name);
   }
   for (const auto& [field, names] : kinds_with) {

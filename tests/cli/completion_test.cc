@@ -47,7 +47,7 @@ TEST_F(Completion, OfSubcommandsAndOptions) {
   EXPECT_TRUE(has(offered({"qkv", ""}), "attend"));
   EXPECT_EQ(offered({"qkv", "--v"}), Words{"--version"});
   EXPECT_EQ(offered({"qkv", "sample", "--temp"}), Words{"--temperature"});
-  EXPECT_EQ(offered({"qkv", "train", "--n-l"}), Words{"--n-layer"});
+  EXPECT_EQ(offered({"qkv", "train", "--n-la"}), Words{"--n-layer"});
   EXPECT_EQ(offered({"qkv", "eval", "--n-l"}), Words{});
   EXPECT_EQ(offered({"qkv", "help", "att"}), Words{"attend"});
   EXPECT_EQ(offered({"qkv", "completion", ""}), (Words{"bash", "fish", "zsh"}));
