@@ -23,6 +23,7 @@ OptionPage page_of(const CLI::Option& option) {
         std::toupper(static_cast<unsigned char>(page.help[0])));
   page.fallback = option.get_default_str();
   page.required = option.get_required();
+  page.many = option.get_positional() && option.get_items_expected_max() > 1;
   for (const CLI::Option* other : option.get_excludes())
     page.help += "; not with " + other->get_name();
   return page;
@@ -60,9 +61,10 @@ std::string OptionPage::text() const {
 
 std::string CommandPage::usage() const {
   std::string text = "qkv " + command->name;
-  for (const OptionPage& argument : arguments)
-    text += argument.required ? " " + argument.names[0]
-                              : " [" + argument.names[0] + "]";
+  for (const OptionPage& argument : arguments) {
+    const std::string name = argument.names[0] + (argument.many ? "..." : "");
+    text += argument.required ? " " + name : " [" + name + "]";
+  }
   for (const OptionGroup& group : groups)
     for (const OptionPage& option : group.options)
       if (option.required) text += " " + option.names[0] + " " + option.value;

@@ -17,6 +17,7 @@ struct OptionPage {
   std::string help;      // a sentence without a full stop
   std::string fallback;  // the value when it is not given; empty: none to show
   bool required = false;
+  bool many = false;  // an argument that may be given again
 
   std::vector<std::string> choices() const;  // of value a|b|c
   // help with what else is to know: the choices where they are too many to

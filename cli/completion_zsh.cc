@@ -86,8 +86,8 @@ std::string branch(const CommandPage& page) {
     for (const OptionPage& option : group.options)
       text += " \\\n        " + spec(option);
   for (const OptionPage& argument : page.arguments)
-    text += fmt::format(" \\\n        '1:{}:{}'", argument.names[0],
-                        action_for(argument));
+    text += fmt::format(" \\\n        '{}:{}:{}'", argument.many ? "*" : "1",
+                        argument.names[0], action_for(argument));
   return text + "\n      ;;\n";
 }
 

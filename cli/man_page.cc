@@ -74,7 +74,8 @@ std::string example(const std::string& what, const std::string& line) {
 std::string synopsis(const CommandPage& page) {
   std::string out = ".SH SYNOPSIS\n" + bold("qkv " + page.command->name);
   for (const OptionPage& argument : page.arguments) {
-    const std::string name = italic(argument.names[0]);
+    const std::string name =
+        italic(argument.names[0]) + (argument.many ? "..." : "");
     out += argument.required ? " " + name : " [" + name + "]";
   }
   for (const OptionGroup& group : page.groups)

@@ -143,7 +143,7 @@ const RegisterCommand kPlot({
           app.add_option("RUN", options->runs, "Folders of training runs")
               ->required()
               ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-              ->type_name("");
+              ->type_name("RUN");
           app.add_option("-o,--output", options->output,
                          "Write FILE.svg or FILE.png instead of drawing in the "
                          "terminal")

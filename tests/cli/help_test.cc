@@ -83,7 +83,7 @@ TEST(Help, EveryExampleRuns) {
     Prepared prepared;
     if (name != "train") {
       prepared.train("--lines names.txt", "names");
-      prepared.train("--lines names.txt", "words");
+      prepared.train("--lines names.txt --snapshot-attention 1", "words");
       prepared.train("--text corpus.txt", "corpus");
     }
     const auto examples = examples_of(help_of(name));
