@@ -31,6 +31,12 @@ constexpr std::string_view kLectureTrain = R"({
   "step_factor": 0.1, "grad_clip": 0, "eval_every": 10000, "eval_batches": 20,
   "seed": 2147483647})";
 
+// The GPT lecture's steps, on running text.
+constexpr std::string_view kVideoTrain = R"({
+  "steps": 5000, "batch_size": 32, "lr": 1e-3, "schedule": "constant",
+  "beta1": 0.9, "beta2": 0.999, "weight_decay": 0.01, "decay": "all",
+  "grad_clip": 0, "eval_every": 500, "eval_batches": 200, "seed": 1337})";
+
 // minGPT's trainer with the rate of its character project.
 constexpr std::string_view kMingptTrain = R"({
   "steps": 5000, "batch_size": 64, "lr": 5e-4, "schedule": "constant",
@@ -68,6 +74,21 @@ const std::vector<Preset> kPresets = {
          "step_every": 150000, "step_factor": 0.1, "grad_clip": 0,
          "eval_every": 10000, "eval_batches": 20, "seed": 42})",
      R"({"split": "lecture", "window": 8})"},
+    {"video-head", "the GPT lecture's first step: one head", "attention",
+     R"({"block_size": 8, "n_embd": 32})", kVideoTrain},
+    {"video-heads", "its second: four heads", "attention",
+     R"({"block_size": 8, "n_embd": 32, "n_head": 4})", kVideoTrain},
+    {"video-feed-forward", "its third: a feed-forward part", "attention",
+     R"({"block_size": 8, "n_embd": 32, "n_head": 4, "feed_forward": 1})",
+     kVideoTrain},
+    {"video-residual", "its fourth: three blocks with residuals", "attention",
+     R"({"block_size": 8, "n_embd": 32, "n_head": 4, "n_layer": 3,
+         "feed_forward": 4, "residual": true})",
+     kVideoTrain},
+    {"video-norm", "its fifth: layer norms", "attention",
+     R"({"block_size": 8, "n_embd": 32, "n_head": 4, "n_layer": 3,
+         "feed_forward": 4, "residual": true, "norm": true})",
+     kVideoTrain},
     {"ng-video", "the GPT lecture's last model (10.8 M parameters)", "gpt", R"({
        "block_size": 256, "n_layer": 6, "n_head": 6, "n_embd": 384,
        "activation": "relu", "biases": "all-but-qkv", "tied_head": false,
