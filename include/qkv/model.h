@@ -70,6 +70,11 @@ struct QKV_API LanguageModel : nn::Module {
   virtual Loss loss(const Tensor& ids, const Tensor& targets, Context& context);
   virtual std::unique_ptr<DecodeState> new_state(int slots) = 0;
 
+  // A model without gradients is shown every training example once instead.
+  virtual bool learns_by_counting() const { return false; }
+  // Throws in all others. ids and targets as in loss().
+  virtual void count(const Tensor& ids, const Tensor& targets);
+
   // What it was built from.
   virtual const ModelConfig& config() const = 0;
   virtual std::int64_t vocab_size() const = 0;

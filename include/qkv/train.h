@@ -109,6 +109,7 @@ class QKV_API Trainer {
   [[noreturn]] void name_the_nonfinite(double loss, std::int64_t step);
   void check_weights_finite() const;
   double split_loss(data::Split split);
+  void count_examples();
   TrainEnd run_to_end(const TrainLimits& limits);
   void save_last();
 

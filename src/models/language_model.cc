@@ -40,6 +40,11 @@ std::unique_ptr<ModelConfig> model_config(std::string_view kind) {
              fmt::join(names, ", "), did_you_mean(kind, names));
 }
 
+void LanguageModel::count(const Tensor&, const Tensor&) {
+  fail_input("a {} model learns by gradients, not by counting",
+             config().kind());
+}
+
 Loss LanguageModel::loss(const Tensor& ids, const Tensor& targets,
                          Context& context) {
   const std::int64_t length = ids.dim(1);

@@ -19,7 +19,9 @@ double measured_activation_bytes(const ModelConfig& config, std::int64_t batch,
   Context context{.training = true, .rng = &rng};
   const std::int64_t before = runtime::memory().in_use;
   runtime::reset_peak_memory();
-  backward(model->loss(ids, ids, context).mean);
+  if (const Tensor mean = model->loss(ids, ids, context).mean;
+      mean.requires_grad())
+    backward(mean);
   return static_cast<double>(runtime::memory().peak - before) - gradients;
 }
 

@@ -142,6 +142,21 @@ double Trainer::accumulate_gradients() {
   return sum / static_cast<double>(config_.grad_accumulation);
 }
 
+// All training examples, in order; nothing is left for updates to do.
+void Trainer::count_examples() {
+  if (done_ > 0 || evaluated_ >= 0) return;
+  const Stopwatch watch;
+  const std::int64_t examples = dataset_->examples(data::Split::train);
+  constexpr std::int64_t kAtOnce = 256;
+  for (std::int64_t first = 0; first < examples; first += kAtOnce) {
+    const data::Batch batch = dataset_->evaluation(
+        data::Split::train, first, std::min(kAtOnce, examples - first));
+    model_->count(batch.ids, batch.targets);
+    tokens_seen_ += batch.ids.numel();
+  }
+  elapsed_ += watch.seconds();
+}
+
 TrainStep Trainer::step() {
   const Stopwatch watch;
   TrainStep event;
@@ -335,7 +350,8 @@ TrainEnd Trainer::run_to_end(const TrainLimits& limits) {
   interrupted_ = limits.interrupted;
   const auto interrupted = [&] { return interrupted_ && interrupted_(); };
   for (TrainObserver* observer : observers_) observer->on_start(*this);
-  const std::int64_t end = limits.stop_at >= 0
+  const std::int64_t end = model_->learns_by_counting() ? 0
+                           : limits.stop_at >= 0
                                ? std::min(limits.stop_at, config_.steps)
                                : config_.steps;
   const double begun = elapsed_;
@@ -343,6 +359,7 @@ TrainEnd Trainer::run_to_end(const TrainLimits& limits) {
     return evaluated_ < done_ && config_.eval_every > 0 &&
            done_ % config_.eval_every == 0;
   };
+  if (model_->learns_by_counting()) count_examples();
   if (done_ == 0) {
     evaluate();
     save_last();
@@ -364,7 +381,8 @@ TrainEnd Trainer::run_to_end(const TrainLimits& limits) {
         config_.save_every > 0 ? done_ % config_.save_every == 0 : due;
     if (save_due) save_last();
   }
-  if (reason == TrainEnd::finished && done_ < config_.steps)
+  if (reason == TrainEnd::finished && done_ < config_.steps &&
+      !model_->learns_by_counting())
     reason = TrainEnd::stopped;
   if (evaluated_ < done_ && !interrupted()) evaluate();
   if (interrupted()) reason = TrainEnd::interrupted;

@@ -37,6 +37,8 @@ std::unique_ptr<LanguageModel> make(std::string_view kind, json fields = {}) {
   for (auto& p : model->parameters())
     p.tensor.copy_from(add(
         p.tensor, scale(test::normal(p.tensor.shape(), DType::f32, rng), 0.3)));
+  if (model->learns_by_counting())
+    model->count(random_ids({5, 8}, 7, rng), random_ids({5, 8}, 7, rng));
   return model;
 }
 
@@ -44,6 +46,10 @@ class EveryModel : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(EveryModel, GradientsMatchDifferences) {
   const auto model = make(GetParam());
+  if (model->learns_by_counting()) {
+    EXPECT_TRUE(model->parameters().empty());
+    return;
+  }
   model->to(DType::f64);
   TorchRng rng(4);
   std::vector<Tensor> values;
@@ -189,6 +195,22 @@ TEST(Course, ParameterCountsOfTheLectures) {
   mlp["batch_norm"] = true;
   EXPECT_EQ(count("mlp", mlp, 3), 12097);
   EXPECT_EQ(count("wavenet", {{"n_embd", 24}, {"n_hidden", 128}}, 8), 76579);
+}
+
+TEST(Course, CountsAreFrequencies) {
+  const auto model = make("counts");
+  for (auto& buffer : model->state()) buffer.tensor.fill(0);
+  Tensor ids = Tensor::zeros({1, 4}, DType::i64);
+  Tensor targets = Tensor::full({1, 4}, 2, DType::i64);
+  targets.data<std::int64_t>()[0] = 5;
+  targets.data<std::int64_t>()[1] = kIgnore;
+  model->count(ids, targets);  // after 0: once 5, twice 2
+  Context context;
+  const auto logits = model->logits(slice(ids, 1, 0, 1), context);
+  EXPECT_NEAR(logits.data<float>()[2], std::log(3.0 / 10), 1e-6);
+  EXPECT_NEAR(logits.data<float>()[5], std::log(2.0 / 10), 1e-6);
+  EXPECT_NEAR(logits.data<float>()[0], std::log(1.0 / 10), 1e-6);
+  EXPECT_ERROR(input, "learns by gradients", make("rnn")->count(ids, targets));
 }
 
 TEST(Course, ATreeIsDilatedConvolutions) {
