@@ -2,7 +2,8 @@
 // a few a frame, the heads that are looked at first.
 import {kBad, kHidden} from './maps.js';
 
-const kTexels = 48, kBudget = 8;  // of a picture; ms a frame
+const kTexels = 48;  // of a picture, either way
+const kBudget = 8, kWait = 30;  // ms a frame; ms until more codes are there
 
 export class HeadGrid {
   constructor(box, store, colours) {
@@ -75,6 +76,8 @@ export class HeadGrid {
       for (const entry of this.buttons) {
         if (entry.drawn === state) continue;
         if (performance.now() - begin > kBudget) return this.continue();
+        const arrived = this.store.all[this.text].element(entry.layer, entry.head);
+        if (!arrived) return void setTimeout(() => this.continue(), kWait);
         this.drawHead(entry);
         entry.drawn = state;
       }

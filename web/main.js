@@ -94,6 +94,7 @@ function startPage() {
   listenToKeys(actions);
   document.getElementById('show-keys').addEventListener('click', () => showDialog(keyHelp()));
   addEventListener('hashchange', () => { store.point(null); note = readAddress(store); store.request(true); });
+  addEventListener('DOMContentLoaded', () => store.request(true));  // all codes are there
   addEventListener('resize', () => store.request(true));
   draw(true);
   document.documentElement.dataset.state = 'ready';

@@ -33,9 +33,19 @@ export class Maps {
   queryToken(q) { return this.queryTokens[q]; }
   keyToken(k) { return (this.keyTokens ?? this.queryTokens)[k]; }
 
-  // All codes of a head, row by row, visible keys only.
+  // The element of its codes; null while it is on its way: only what another
+  // one follows has come whole.
+  element(layer, head) {
+    const codes = document.getElementById(`codes-${this.number}-${layer}-${head}`);
+    return codes?.nextSibling || document.readyState !== 'loading' ? codes : null;
+  }
+
+  // All codes of a head, row by row, visible keys only; all hidden while they
+  // are on their way.
   head(layer, head) {
     const name = `${layer}-${head}`;
+    if (!this.element(layer, head))
+      return new Uint16Array(this.begins[this.queries]).fill(kHidden);
     let codes = this.unpacked.get(name);
     if (codes) {
       this.unpacked.delete(name);  // and in again as the latest
@@ -49,9 +59,7 @@ export class Maps {
   }
 
   unpack(layer, head) {
-    const packed = document.getElementById(
-        `codes-${this.number}-${layer}-${head}`).textContent;
-    const bytes = atob(packed);
+    const bytes = atob(this.element(layer, head).textContent);
     const codes = new Uint16Array(this.begins[this.queries]);
     for (let i = 0, b = 0; i < codes.length; b += 3) {
       const middle = bytes.charCodeAt(b + 1);

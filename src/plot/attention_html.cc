@@ -1,5 +1,7 @@
 // Attention as one HTML file that asks nothing of any server: the page of web/,
 // the tokens as JSON, the heads as codes of 12 bits.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -193,7 +195,8 @@ std::string attention_html(const std::vector<Attention>& texts) {
   if (texts.empty()) fail_input("[attention_html] no text to show");
   const Attention& first = texts.front();
   Json all = Json::array();
-  std::string codes;
+  std::string shown, rest;
+  std::pair<int, int> start;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const Attention& a = texts[i];
     check_attention("attention_html", a);
@@ -203,21 +206,21 @@ std::string attention_html(const std::vector<Attention>& texts) {
         a.quantity != first.quantity)
       fail_input(
           "[attention_html] text {} differs in layers, heads or quantity", i);
+    if (i == 0) start = first_shown(a);
     const Range range = range_of(a);
     all.push_back(text_json(a, range));
+    // What is shown first stands before the script, which need not wait for the
+    // megabytes behind it.
     for (int layer = 0; layer < a.layers; ++layer)
-      for (int head = 0; head < a.heads; ++head) {
-        codes += "<script type=\"text/plain\" id=\"codes-" + std::to_string(i) +
-                 "-" + std::to_string(layer) + "-" + std::to_string(head) +
-                 "\">";
-        codes += base64(packed(a, range, layer, head));
-        codes += "</script>\n";
-      }
+      for (int head = 0; head < a.heads; ++head)
+        (std::pair(layer, head) == start ? shown : rest) += fmt::format(
+            "<script type=\"text/plain\" id=\"codes-{}-{}-{}\">{}"
+            "</script>\n",
+            i, layer, head, base64(packed(a, range, layer, head)));
   }
-  const auto [layer, head] = first_shown(first);
   const Json data{
       {"quantity", first.quantity == Quantity::weights ? "weights" : "scores"},
-      {"start", {layer, head}},
+      {"start", {start.first, start.second}},
       {"ramps",
        {{"light", ramp_text(Ground::light)},
         {"dark", ramp_text(Ground::dark)}}},
@@ -229,7 +232,8 @@ std::string attention_html(const std::vector<Attention>& texts) {
                                {"about", escape(first.about)},
                                {"style", std::string(kPageCss)},
                                {"data", script_json(data)},
-                               {"codes", std::move(codes)},
+                               {"first", std::move(shown)},
+                               {"rest", std::move(rest)},
                                {"script", std::string(kPageScript)}});
 }
 

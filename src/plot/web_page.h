@@ -5,9 +5,9 @@
 
 namespace qkv::plot {
 
-extern const std::string_view
-    kPageHtml;  // with {{title}}, {{about}}, {{style}},
-                // {{data}}, {{codes}}, {{script}}
+// With {{title}}, {{about}}, {{style}}, {{data}}, {{script}}, {{first}} (the
+// codes of the head that is shown first) and {{rest}} (all others).
+extern const std::string_view kPageHtml;
 extern const std::string_view kPageCss;
 extern const std::string_view kPageScript;  // all modules as one script
 

@@ -31,7 +31,7 @@ Attention nasty_attention() {
   Attention attention = random_attention(2, 2, 12, 12, true);
   attention.query_tokens = kNasty;
   attention.title = "</title><script>alert('&')</script>\n\"שלום\"";
-  attention.about = "<b>about</b> {{codes}}";
+  attention.about = "<b>about</b> {{rest}}";
   return attention;
 }
 
