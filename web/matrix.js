@@ -244,7 +244,10 @@ export class Matrix {
       outline(locked.q, locked.k, 4, colours.paper);
       outline(locked.q, locked.k, 2, colours.ink);
     }
-    if (hover?.q !== undefined) outline(shown.q, shown.k, 1, colours.ink);
+    if (hover?.q !== undefined) {
+      outline(shown.q, shown.k, 3, colours.paper);
+      outline(shown.q, shown.k, 1, colours.ink);
+    }
     if (this.drag) {
       const [a, b] = this.drag;
       context.strokeStyle = colours.ink;

@@ -28,6 +28,7 @@ export class Strip {
     if (heading) box.appendChild(document.createElement('h2')).textContent = heading;
     const part = box.appendChild(document.createElement('div'));
     part.translate = false;
+    part.classList.toggle('words', areWords(tokens));
     for (let i = 0; i < count; ++i) {
       const token = tokens[i] ?? {label: String(i)};
       const span = part.appendChild(document.createElement('span'));
@@ -106,4 +107,10 @@ export class Strip {
       context.fillRect(x, y, Math.max(1, width - 1), height);
     }
   }
+}
+
+// Whether the tokens are words without the blanks between them.
+function areWords(tokens) {
+  const texts = tokens.map(token => token.text ?? '');
+  return texts.some(text => text.length > 1) && !texts.some(text => /\s/.test(text));
 }
