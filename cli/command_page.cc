@@ -22,6 +22,7 @@ OptionPage page_of(const CLI::Option& option) {
     page.help[0] = static_cast<char>(
         std::toupper(static_cast<unsigned char>(page.help[0])));
   page.fallback = option.get_default_str();
+  if (page.fallback == "[]") page.fallback.clear();  // of a list: none
   page.required = option.get_required();
   page.many = option.get_positional() && option.get_items_expected_max() > 1;
   for (const CLI::Option* other : option.get_excludes())

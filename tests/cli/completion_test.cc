@@ -55,7 +55,8 @@ TEST_F(Completion, OfSubcommandsAndOptions) {
 
 TEST_F(Completion, OfValues) {
   EXPECT_TRUE(has(offered({"qkv", "train", "--preset", ""}), "gpt2"));
-  EXPECT_EQ(offered({"qkv", "train", "--preset", "make"}), Words{"makemore"});
+  EXPECT_EQ(offered({"qkv", "train", "--preset", "shakes"}),
+            Words{"shakespeare-char"});
   EXPECT_EQ(offered({"qkv", "train", "--task", "so"}), Words{"sort"});
   EXPECT_EQ(offered({"qkv", "train", "--optimizer", "=", "s"}), Words{"sgd"});
   EXPECT_EQ(offered({"qkv", "train", "--optimizer", "="}),
@@ -104,7 +105,8 @@ TEST_F(Completion, ZshAndFishReadTheirScripts) {
       return ran.out;
     };
     EXPECT_TRUE(offered("qkv tr").starts_with("train\t"));
-    EXPECT_TRUE(offered("qkv train --preset make").starts_with("makemore"));
+    EXPECT_TRUE(
+        offered("qkv train --preset shakes").starts_with("shakespeare-char"));
     EXPECT_NE(offered("qkv sample --temp").find("--temperature"),
               std::string::npos);
     EXPECT_EQ(offered("qkv eval --n-l"), "");

@@ -86,6 +86,7 @@ TEST(Help, EveryExampleRuns) {
       prepared.train("--lines names.txt --snapshot-attention 1", "words");
       prepared.train("--text corpus.txt", "corpus");
     }
+    EXPECT_EQ(help_of(name).find("[]"), std::string::npos) << "no default";
     const auto examples = examples_of(help_of(name));
     EXPECT_FALSE(examples.empty()) << name;
     for (const std::string& line : examples) {
