@@ -117,6 +117,7 @@ void write_every_head(const std::string& folder,
   for (int layer = 0; layer < first.layers; ++layer)
     for (int head = 0; head < first.heads; ++head) {
       std::vector<plot::Picture> pictures;
+      pictures.reserve(texts.size());
       for (const AttentionText& text : texts)
         pictures.push_back(plot::attention_head(text.attention, layer, head));
       const std::string name =
@@ -149,10 +150,12 @@ void write_output(const std::string& path,
     io::write_npy(path, as_tensor(texts));
   } else if (kind == "html") {
     std::vector<plot::Attention> attention;
+    attention.reserve(texts.size());
     for (const AttentionText& text : texts) attention.push_back(text.attention);
     io::write_file(path, plot::attention_html(attention));
   } else {
     std::vector<plot::Picture> pictures;
+    pictures.reserve(texts.size());
     for (const AttentionText& text : texts)
       pictures.push_back(picture_of(text.attention));
     write_picture(path, plot::side_by_side(pictures));
