@@ -4,9 +4,12 @@
 
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "cli/picture_file.h"
 #include "cli/run_log.h"
+#include "cli/terminal.h"
+#include "qkv/error.h"
 #include "qkv/plot.h"
 
 namespace qkv::cli {
@@ -53,9 +56,19 @@ void LossPlot::on_evaluation(const TrainEvaluation& event) {
   const auto now = std::chrono::steady_clock::now();
   if (event.step == 0 || now - last_ < std::chrono::seconds(10)) return;
   last_ = now;
-  draw_loss(directory_);
+  draw();
 }
 
-void LossPlot::on_end(const Trainer&, TrainEnd) { draw_loss(directory_); }
+void LossPlot::on_end(const Trainer&, TrainEnd) { draw(); }
+
+// A picture is no reason to end a training.
+void LossPlot::draw() {
+  try {
+    draw_loss(directory_);
+  } catch (const Error& error) {
+    if (!std::exchange(told_, true))
+      note(fmt::format("loss.svg is not drawn: {}", error.what()));
+  }
+}
 
 }  // namespace qkv::cli

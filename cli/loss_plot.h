@@ -22,7 +22,10 @@ class LossPlot : public TrainObserver {
   void on_end(const Trainer& trainer, TrainEnd reason) override;
 
  private:
+  void draw();
+
   std::string directory_;
+  bool told_ = false;  // that it cannot be drawn
   std::chrono::steady_clock::time_point last_{};
 };
 

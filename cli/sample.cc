@@ -41,6 +41,29 @@ void print_now(const std::string& piece) {
     throw std::system_error(errno, std::generic_category());
 }
 
+// Rows are printed by groups: a column can be aligned, and a reader does not
+// wait for the last of a million.
+constexpr std::size_t kGroup = 50;
+
+// widest: of the texts so far, so that later groups stand below earlier ones.
+void print_group(const std::vector<Row>& rows, std::size_t& widest) {
+  for (const Row& row : rows) widest = std::max(widest, row.sample.text.size());
+  std::string lines;
+  for (const Row& row : rows)
+    lines += row.known.empty() ? row.sample.text + "\n"
+                               : fmt::format("{:<{}}  {}\n", row.sample.text,
+                                             widest, row.known);
+  print_now(lines);
+}
+
+void print_json(const Row& row) {
+  nlohmann::ordered_json line = {{"text", row.sample.text},
+                                 {"tokens", row.sample.tokens},
+                                 {"seed", row.seed}};
+  if (!row.known.empty()) line["known"] = row.known;
+  print_now(json_line(line) + "\n");
+}
+
 int run(const Options& options) {
   use_threads(options.threads);
   const Bundle bundle = load_bundle(options.run);
@@ -85,22 +108,16 @@ int run(const Options& options) {
         stream ? print_now : std::function<void(const std::string&)>());
     if (stream) fmt::print("\n{}", i + 1 < count ? "---\n" : "");
     if (dataset) row.known = dataset->judge(row.sample.text);
-    widest = std::max(widest, row.sample.text.size());
-    rows.push_back(std::move(row));
-  }
-  for (const Row& row : rows) {
-    const std::string& text = row.sample.text;
-    if (options.json) {
-      nlohmann::ordered_json line = {
-          {"text", text}, {"tokens", row.sample.tokens}, {"seed", row.seed}};
-      if (!row.known.empty()) line["known"] = row.known;
-      fmt::print("{}\n", json_line(line));
-    } else if (items) {
-      fmt::print("{}\n", row.known.empty() ? text
-                                           : fmt::format("{:<{}}  {}", text,
-                                                         widest, row.known));
+    if (options.json)
+      print_json(row);
+    else if (items)
+      rows.push_back(std::move(row));
+    if (rows.size() == kGroup) {
+      print_group(rows, widest);
+      rows.clear();
     }
   }
+  print_group(rows, widest);
   return kDone;
 }
 

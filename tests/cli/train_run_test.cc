@@ -311,5 +311,29 @@ TEST(TrainRun, ADryRunTrainsNothing) {
   EXPECT_TRUE(folder.names().empty());
 }
 
+TEST(TrainRun, APictureThatCannotBeDrawnEndsNothing) {
+  TempFolder folder;
+  std::filesystem::create_directories(folder / "run/loss.svg/x");
+  const Ran ran = run_qkv(tiny(folder / "run"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("loss.svg is not drawn"), std::string::npos)
+      << ran.err;
+  EXPECT_TRUE(std::filesystem::exists(folder / "run/last.safetensors"));
+}
+
+TEST(TrainRun, SamplesComeInGroupsNotAtTheEnd) {
+  TempFolder folder;
+  ASSERT_EQ(run_qkv(tiny(folder / "run")).code, 0);
+  const Ran all =
+      run_qkv({"sample", folder / "run", "--count", "120", "--seed", "5"});
+  EXPECT_EQ(std::count(all.out.begin(), all.out.end(), '\n'), 120);
+  // The reader of a million leaves after the first.
+  const std::string command = "timeout 60 " QKV_BINARY_DIR "/bin/qkv sample '" +
+                              folder / "run" +
+                              "' --count 1000000 | head -n 1 >/dev/null";
+  EXPECT_EQ(std::system(("bash -c 'set -o pipefail; " + command + "'").c_str()),
+            0);
+}
+
 }  // namespace
 }  // namespace qkv::test
