@@ -2,6 +2,8 @@
 // among each other.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/fields_json.h"
 #include "qkv/autograd.h"
 #include "qkv/generate.h"
@@ -166,6 +168,12 @@ std::vector<std::string> kinds() {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, EveryModel, ::testing::ValuesIn(kinds()),
                          [](const auto& info) { return info.param; });
+
+TEST(Course, NoTwoModelsShareAName) {
+  const auto names = kinds();
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(),
+            names.size());
+}
 
 TEST(Course, ParameterCountsOfMakemore) {
   const auto count = [](const char* kind) {

@@ -7,7 +7,7 @@
 namespace qkv {
 namespace {
 
-struct AttentionConfig {
+struct HeadsConfig {
   std::int64_t vocab_size = 0;
   std::int64_t block_size = 64;
   std::int64_t n_layer = 1;
@@ -19,7 +19,7 @@ struct AttentionConfig {
 };
 
 template <class Visitor>
-void visit_fields(Visitor&& visit, AttentionConfig& c) {
+void visit_fields(Visitor&& visit, HeadsConfig& c) {
   constexpr double kMany = 1 << 30;
   visit(c.vocab_size, Field{"vocab_size", "different tokens", 1, kMany});
   visit(c.block_size, Field{"block_size", "longest context, tokens", 1, kMany});
@@ -36,14 +36,14 @@ void visit_fields(Visitor&& visit, AttentionConfig& c) {
   visit(c.norm, Field{"norm", "layer norms before each part and at the end"});
 }
 
-struct AttentionTraits {
-  static constexpr std::string_view kind = "attention";
-  static std::unique_ptr<LanguageModel> make(const AttentionConfig& config);
+struct HeadsTraits {
+  static constexpr std::string_view kind = "heads";
+  static std::unique_ptr<LanguageModel> make(const HeadsConfig& config);
 };
 
 class AttentionBlock : public nn::Module {
  public:
-  explicit AttentionBlock(const AttentionConfig& c)
+  explicit AttentionBlock(const HeadsConfig& c)
       : config_(c), c_attn_(c.n_embd, 3 * c.n_embd, /*bias=*/false) {
     const std::int64_t d = c.n_embd, wide = c.feed_forward * d;
     add_module("c_attn", c_attn_);
@@ -93,16 +93,15 @@ class AttentionBlock : public nn::Module {
     return nn::tapped(context, layer, "attn.z", std::move(result.output));
   }
 
-  AttentionConfig config_;
+  HeadsConfig config_;
   nn::Linear c_attn_;
   std::unique_ptr<nn::Linear> c_proj_, c_fc_, c_back_;
   std::unique_ptr<nn::LayerNorm> ln_1_, ln_2_;
 };
 
-class AttentionSteps final
-    : public ContextModel<AttentionConfig, AttentionTraits> {
+class Heads final : public ContextModel<HeadsConfig, HeadsTraits> {
  public:
-  explicit AttentionSteps(const AttentionConfig& config)
+  explicit Heads(const HeadsConfig& config)
       : ContextModel(config),
         wte_(config.vocab_size, config.n_embd),
         wpe_(config.block_size, config.n_embd) {
@@ -158,8 +157,7 @@ class AttentionSteps final
   std::unique_ptr<nn::Linear> lm_head_;
 };
 
-std::unique_ptr<LanguageModel> AttentionTraits::make(
-    const AttentionConfig& config) {
+std::unique_ptr<LanguageModel> HeadsTraits::make(const HeadsConfig& config) {
   if (config.n_embd % config.n_head != 0)
     fail_input(
         "n_head must divide n_embd: {} heads do not divide a width of {}",
@@ -169,13 +167,12 @@ std::unique_ptr<LanguageModel> AttentionTraits::make(
         "feed_forward {} without residual does not lead back to the width of "
         "a next block: use n_layer 1, or residual",
         config.feed_forward);
-  return std::make_unique<AttentionSteps>(config);
+  return std::make_unique<Heads>(config);
 }
 
-const RegisterModel kAttention(
-    {AttentionTraits::kind,
-     "from one attention head to a transformer, by switches",
-     ConfigOf<AttentionConfig, AttentionTraits>::defaults});
+const RegisterModel kHeads(
+    {HeadsTraits::kind, "from one attention head to a transformer, by switches",
+     ConfigOf<HeadsConfig, HeadsTraits>::defaults});
 
 }  // namespace
 }  // namespace qkv
