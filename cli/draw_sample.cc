@@ -1,5 +1,9 @@
 #include "cli/draw_sample.h"
 
+#include <fmt/core.h>
+
+#include "cli/run_options.h"
+
 namespace qkv::cli {
 
 Sample draw_sample(
@@ -24,6 +28,20 @@ Sample draw_sample(
   all.insert(all.end(), generated.begin(), generated.end());
   sample.text = tokenizer.decode(all);
   return sample;
+}
+
+std::string judged_sample(LanguageModel& model, const data::Dataset& dataset,
+                          std::int64_t i, std::int64_t tokens) {
+  const Tokenizer& tokenizer = dataset.tokenizer();
+  const auto prompt = prompt_ids(tokenizer, dataset.prompt(i));
+  // An item is never longer than the context and the token after it.
+  if (tokenizer.stop_token())
+    tokens = model.block_size() + 1 - std::ssize(prompt);
+  const std::string text = draw_sample(model, tokenizer, prompt, tokens,
+                                       {.seed = static_cast<std::uint64_t>(i)})
+                               .text;
+  const std::string verdict = dataset.judge(text);
+  return verdict.empty() ? text : fmt::format("{} ({})", text, verdict);
 }
 
 }  // namespace qkv::cli

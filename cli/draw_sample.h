@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "qkv/data.h"
 #include "qkv/generate.h"
 #include "qkv/tokenizer.h"
 
@@ -24,5 +25,10 @@ Sample draw_sample(
     const std::vector<std::int64_t>& prompt, std::int64_t max_tokens,
     const generate::SampleOptions& options,
     const std::function<void(const std::string& piece)>& on_piece = {});
+
+// What the model makes of the i-th prompt of the data: the whole item or so
+// many tokens of text, with what the data says of it. Same model, same text.
+std::string judged_sample(LanguageModel& model, const data::Dataset& dataset,
+                          std::int64_t i, std::int64_t tokens);
 
 }  // namespace qkv::cli

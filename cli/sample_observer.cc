@@ -8,31 +8,10 @@
 #include <fstream>
 
 #include "cli/draw_sample.h"
-#include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "core/check.h"
 
 namespace qkv::cli {
-namespace {
-
-// What the model makes of the i-th prompt of the data: the whole item or so
-// many tokens of text, with what the data says of it. Same model, same text.
-std::string judged_sample(LanguageModel& model, const data::Dataset& dataset,
-                          std::int64_t i, std::int64_t tokens) {
-  const Tokenizer& tokenizer = dataset.tokenizer();
-  const auto prompt = prompt_ids(tokenizer, dataset.prompt(i));
-  // An item is never longer than the context and the token after it.
-  if (tokenizer.stop_token())
-    tokens = model.block_size() + 1 - std::ssize(prompt);
-  const std::string text = draw_sample(model, tokenizer, prompt, tokens,
-                                       {.seed = static_cast<std::uint64_t>(i)})
-                               .text;
-  const std::string verdict = dataset.judge(text);
-  return verdict.empty() ? text : fmt::format("{} ({})", text, verdict);
-}
-
-}  // namespace
-
 SampleObserver::SampleObserver(std::int64_t every, RunLog& log,
                                std::function<void()> before_print)
     : every_(every), log_(log), before_print_(std::move(before_print)) {}

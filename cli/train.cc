@@ -13,6 +13,7 @@
 #include "cli/cost.h"
 #include "cli/loss_plot.h"
 #include "cli/progress.h"
+#include "cli/run_folder.h"
 #include "cli/run_log.h"
 #include "cli/run_options.h"
 #include "cli/sample_observer.h"
@@ -42,25 +43,6 @@ std::string default_folder(const data::DataConfig& data) {
 std::string folder_of(const std::string& file) {
   const std::string folder = fs::path(file).parent_path().string();
   return folder.empty() ? "." : folder;
-}
-
-// Makes the folder; refuses one that holds a run.
-void prepare_folder(const std::string& folder, bool overwrite) {
-  std::error_code error;
-  if (fs::exists(fs::path(folder) / "last.safetensors", error)) {
-    if (!overwrite)
-      fail_input(
-          "{} holds a run already: go on with it by --resume {}, name "
-          "another folder by --out, or replace it by --overwrite",
-          folder, folder);
-    for (const char* name :
-         {"last.safetensors", "best.safetensors", "log.jsonl", "config.toml",
-          "loss.svg", "samples.txt"})
-      fs::remove(fs::path(folder) / name, error);
-    fs::remove_all(fs::path(folder) / "attention", error);
-  }
-  fs::create_directories(folder, error);
-  if (error) fail_io("{}: cannot be made: {}", folder, error.message());
 }
 
 void banner(const Trainer& trainer, const RunConfig& config) {

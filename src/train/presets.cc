@@ -49,6 +49,8 @@ const std::vector<Preset> kPresets = {
        "activation": "gelu-tanh", "biases": "all", "tied_head": false,
        "init": "torch-default"})",
      kMakemoreTrain},
+    {"makemore-counts", "the bigram lecture's counts", "counts", R"({})",
+     kMakemoreTrain},
     {"makemore-bigram", "makemore.py's bigram", "bigram", R"({})",
      kMakemoreTrain},
     {"makemore-mlp", "makemore.py's MLP", "mlp",

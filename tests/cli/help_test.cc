@@ -70,6 +70,9 @@ struct Prepared {
   void run(std::string line) const {
     if (line.starts_with("qkv train") && line.find("--dry-run") == line.npos)
       line += " --stop-at 1";
+    if (line.starts_with("qkv ladder")) line += " --steps 2";
+    if (line.starts_with("qkv ladder --steps"))
+      line += " --lines names.txt --only counts --only gpt";
     // English words may not be installed.
     if (line.starts_with("qkv train --max-time"))
       line += " --lines names.txt --out runs/words";

@@ -1,0 +1,248 @@
+#include "cli/parity.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/signals.h"
+#include "cli/terminal.h"
+#include "cli/train_setup.h"
+#include "core/check.h"
+#include "core/fields_json.h"
+#include "core/json.h"
+#include "qkv/train.h"
+
+namespace qkv::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using data::Split;
+
+// One training with a preset's settings.
+struct Setting {
+  std::string_view preset;
+  std::int64_t seed = -1;                      // -1: the preset's
+  std::int64_t stop_at = -1;                   // -1: at the preset's end
+  std::string_view model = "{}", data = "{}";  // fields over the preset's
+};
+
+// Losses of steps, as they were trained, counted from 0.
+struct StepLosses final : TrainObserver {
+  std::vector<double> losses;
+  void on_step(const TrainStep& e) override { losses.push_back(e.loss); }
+};
+
+class Course {
+ public:
+  explicit Course(std::string folder) : folder_(std::move(folder)) {}
+
+  // Where the file lies; empty where it is missing, which is said once.
+  std::string file(const std::string& name) {
+    const std::string path = (fs::path(folder_) / name).string();
+    if (std::error_code ignored; fs::exists(path, ignored)) return path;
+    if (missing_.insert(name).second)
+      note(fmt::format("{} is missing: what needs it is left out", path));
+    return "";
+  }
+
+  // The model of a setting, trained on the file; kept, since several rows ask
+  // for the same.
+  Trainer& trained(const Setting& s, const std::string& path,
+                   StepLosses* losses = nullptr) {
+    if (trainer_ && last_.preset == s.preset && last_.seed == s.seed &&
+        last_.stop_at == s.stop_at && last_.model == s.model && !losses)
+      return *trainer_;
+    RunConfig config;
+    const Preset& published = preset(s.preset);
+    config.model = apply_preset(published, config.train);
+    set(published.data, [&](FieldVisitor& v) { visit_fields(v, config.data); });
+    set(s.data, [&](FieldVisitor& v) { visit_fields(v, config.data); });
+    set(s.model, [&](FieldVisitor& v) { config.model->visit(v); });
+    (path.ends_with("names.txt") ? config.data.lines : config.data.text) = path;
+    if (s.seed >= 0) config.train.seed = s.seed;
+    config.train.eval_every = 0;
+    config.train.eval_batches = 1;
+    RunParts parts = open_run(config, false);
+    trainer_ = std::make_unique<Trainer>(std::move(parts.model),
+                                         std::move(parts.dataset), config.train,
+                                         "", parts.data_info);
+    if (losses) trainer_->add(*losses);
+    trainer_->run({.stop_at = s.stop_at,
+                   .interrupted = [] { return caught_signal() != 0; }});
+    last_ = s;
+    return *trainer_;
+  }
+
+  double loss(const Setting& s, const std::string& path, Split split) {
+    Trainer& trainer = trained(s, path);
+    return measure_loss(trainer.model(), trainer.dataset(), split, 64, 0).mean;
+  }
+
+ private:
+  static void set(std::string_view fields, VisitConfig visit) {
+    fields_from_json(parse_json(fields, "setting"), visit, "setting");
+  }
+
+  std::string folder_;
+  std::set<std::string> missing_;
+  std::unique_ptr<Trainer> trainer_;
+  Setting last_;
+};
+
+// A published number and how it is measured.
+struct Number {
+  std::string what;
+  std::string file;
+  double published = 0, tolerance = 0;
+  int digits = 4;
+  std::function<double(Course&, const std::string& path)> measure;
+};
+
+Number split_loss(std::string what, std::string file, double published,
+                  double tolerance, Setting s, Split split, int digits = 4) {
+  return {std::move(what),
+          std::move(file),
+          published,
+          tolerance,
+          digits,
+          [s, split](Course& course, const std::string& path) {
+            return course.loss(s, path, split);
+          }};
+}
+
+// The mean of three seeds.
+Number mean_loss(std::string what, double published, Setting s) {
+  return {std::move(what),
+          "names.txt",
+          published,
+          0.015,
+          4,
+          [s](Course& course, const std::string& path) {
+            double sum = 0;
+            for (std::int64_t seed : {1, 2, 3}) {
+              Setting one = s;
+              one.seed = seed;
+              sum += course.loss(one, path, Split::validation);
+            }
+            return sum / 3;
+          }};
+}
+
+Number step_loss(std::string what, double published, Setting s,
+                 std::size_t step) {
+  s.stop_at = static_cast<std::int64_t>(step) + 1;
+  return {std::move(what),
+          "names.txt",
+          published,
+          1e-4,
+          6,
+          [s, step](Course& course, const std::string& path) {
+            StepLosses losses;
+            course.trained(s, path, &losses);
+            return losses.losses.at(step);
+          }};
+}
+
+std::vector<Number> published() {
+  const Setting mlp{.preset = "lecture-mlp"},
+      norm{.preset = "lecture-batchnorm"};
+  const Setting wavenet{.preset = "lecture-wavenet"};
+  const Setting counts{.preset = "makemore-counts",
+                       .data = R"({"validation_fraction": 0})"};
+  Setting unsmoothed = counts;
+  unsmoothed.model = R"({"smoothing": 0})";
+  std::vector<Number> all;
+  const auto add = [&](Number number) { all.push_back(std::move(number)); };
+  add(split_loss("pairs counted, all names", "names.txt", 2.4540, 5e-5,
+                 unsmoothed, Split::train));
+  add(split_loss("the same, one added to each", "names.txt", 2.4546, 5e-5,
+                 counts, Split::train));
+  for (const auto& [step, loss] : std::vector<std::pair<std::size_t, double>>{
+           {0, 3.3179007}, {1, 3.2341597}, {9, 3.0488553}, {99, 2.6632526}})
+    add(step_loss(fmt::format("lecture MLP, loss at step {}", step), loss, mlp,
+                  step));
+  add(split_loss("lecture MLP, train", "names.txt", 2.037664, 5e-4, mlp,
+                 Split::train, 6));
+  add(split_loss("lecture MLP, dev", "names.txt", 2.106990, 5e-4, mlp,
+                 Split::validation, 6));
+  for (const auto& [step, loss] : std::vector<std::pair<std::size_t, double>>{
+           {0, 3.3238626}, {1, 3.2736192}, {9, 3.0949147}, {99, 2.5489874}})
+    add(step_loss(fmt::format("lecture BatchNorm, loss at step {}", step), loss,
+                  norm, step));
+  add(split_loss("lecture BatchNorm, train", "names.txt", 2.067415, 5e-4, norm,
+                 Split::train, 6));
+  add(split_loss("lecture BatchNorm, dev", "names.txt", 2.105684, 5e-4, norm,
+                 Split::validation, 6));
+  add(split_loss("lecture WaveNet, train", "names.txt", 1.769, 0.005, wavenet,
+                 Split::train));
+  add(split_loss("lecture WaveNet, dev", "names.txt", 1.993, 0.005, wavenet,
+                 Split::validation));
+  for (const auto& [name, loss] :
+       std::vector<std::pair<std::string_view, double>>{
+           {"makemore-bigram", 2.510},
+           {"makemore-bow", 2.236},
+           {"makemore-rnn", 2.131},
+           {"makemore-mlp", 2.109},
+           {"makemore-gru", 2.098},
+           {"makemore", 2.038}})
+    add(mean_loss(fmt::format("{}, 5000 steps, 3 seeds", name), loss,
+                  {.preset = name}));
+  for (const auto& [name, loss] :
+       std::vector<std::pair<std::string_view, double>>{
+           {"video-head", 2.40},
+           {"video-heads", 2.28},
+           {"video-feed-forward", 2.24},
+           {"video-residual", 2.08},
+           {"video-norm", 2.06}})
+    add(split_loss(fmt::format("{}, 5000 steps", name), "tinyshakespeare.txt",
+                   loss, 0.03, {.preset = name}, Split::validation));
+  return all;
+}
+
+}  // namespace
+
+int print_parity(const std::string& folder, bool json) {
+  if (folder.empty())
+    fail_input(
+        "--parity needs --data DIR: the folder of names.txt and "
+        "tinyshakespeare.txt");
+  catch_signals();
+  Course course(folder);
+  if (!json)
+    fmt::print("{:<38}{:>12}{:>12}{:>12}{:>10}\n", "number", "published",
+               "measured", "difference", "allowed");
+  bool all_within = true;
+  for (const Number& number : published()) {
+    const std::string path = course.file(number.file);
+    if (path.empty()) continue;
+    const double measured = number.measure(course, path);
+    if (caught_signal() != 0) return 128 + caught_signal();
+    const double difference = measured - number.published;
+    const bool within = std::abs(difference) <= number.tolerance;
+    all_within = all_within && within;
+    if (json)
+      fmt::print("{}\n", json_line(nlohmann::ordered_json{
+                             {"number", number.what},
+                             {"published", number.published},
+                             {"measured", measured},
+                             {"tolerance", number.tolerance},
+                             {"within", within}}));
+    else
+      fmt::print("{:<38}{:>12.{}f}{:>12.{}f}{:>+12.{}f}{:>10}{}\n", number.what,
+                 number.published, number.digits, measured, number.digits,
+                 difference, number.digits,
+                 fmt::format("{:g}", number.tolerance),
+                 within ? "" : "  OUTSIDE");
+    std::fflush(stdout);
+  }
+  return all_within ? kDone : kNumeric;
+}
+
+}  // namespace qkv::cli
