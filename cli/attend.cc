@@ -60,10 +60,6 @@ plot::Mark mark_of(const std::string& text) {
 
 // What cannot be meant together, before anything is read.
 void check_options(const Options& o) {
-  if (o.steps + o.json + !o.output.empty() > 1)
-    fail_input(
-        "--steps, --json and --output exclude each other: choose one, or "
-        "give FILE.json to --output");
   if (o.weights.empty()) {
     if (o.run.empty())
       fail_input("name a RUN, or a file of weights by --weights");
@@ -99,10 +95,7 @@ plot::Picture picture_of(const plot::Attention& a) {
 }
 
 std::string drawn_in_terminal(const plot::Attention& a) {
-  plot::Terminal terminal;
-  terminal.columns = columns();
-  terminal.colour = can_colour(STDOUT_FILENO);
-  terminal.unicode = utf8_locale();
+  const plot::Terminal terminal = this_terminal();
   return a.layers * a.heads == 1 ? plot::attention_head_text(a, 0, 0, terminal)
                                  : plot::attention_grid_text(a, terminal);
 }
@@ -179,10 +172,7 @@ int run(const Options& options) {
     const Bundle bundle = load_bundle(options.run);
     if (options.steps) {
       const auto ids = fitting_ids(bundle, options.prompts.front());
-      plot::Terminal terminal;
-      terminal.columns = columns();
-      terminal.colour = can_colour(STDOUT_FILENO);
-      terminal.unicode = utf8_locale();
+      const plot::Terminal terminal = this_terminal();
       fmt::print("{}",
                  arithmetic_text(inspect::head_steps(*bundle.model, ids,
                                                      std::max(options.layer, 0),
@@ -265,7 +255,7 @@ const RegisterCommand kAttend({
               {"raw", "scaled", "weights"});
           CLI::Option* output =
               app.add_option("-o,--output", options->output,
-                             "Write FILE.svg, FILE.png, FILE.json or FILE.npy "
+                             "Write FILE.svg, .png, .html, .json or .npy "
                              "instead of "
                              "drawing in the terminal")
                   ->type_name("FILE");

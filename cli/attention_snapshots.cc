@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "cli/attention_text.h"
+#include "cli/run_folder.h"
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "core/check.h"
@@ -60,6 +62,16 @@ std::string entry_of(const io::SafetensorsFile& file, const char* name) {
     fail_input("{}: no snapshot of attention: its metadata lack '{}'",
                file.path(), name);
   return found->second;
+}
+
+std::int64_t step_of(const io::SafetensorsFile& file) {
+  const std::string text = entry_of(file, "step");
+  std::int64_t step = 0;
+  const char* end = text.data() + text.size();
+  if (std::from_chars(text.data(), end, step).ptr != end || text.empty())
+    fail_input("{}: metadata 'step' must be a whole number, not '{}'",
+               file.path(), text);
+  return step;
 }
 
 }  // namespace
@@ -138,16 +150,14 @@ plot::Attention read_film(const std::string& directory, int layer, int head,
     text = ids;
     shape = weights.shape();
     of_frame.push_back(weights.to_vector<float>());
-    film.column_names.push_back(fmt::format(
-        "step {}", with_commas(std::stoll(entry_of(file, "step")))));
+    film.column_names.push_back(
+        fmt::format("step {}", with_commas(step_of(file))));
   }
   const auto ids = parse_json(text, files.front() + ": ids")
                        .get<std::vector<std::int64_t>>();
   film.query_tokens = tokens_of(*bundle.tokenizer, ids);
   film.queries = film.keys = static_cast<int>(shape.dim(2));
-  film.title =
-      fmt::format("{}: heads while training",
-                  fs::path(directory).lexically_normal().filename().string());
+  film.title = fmt::format("{}: heads while training", run_name(directory));
   film.about = "attention snapshots of the training run " + directory;
   const int layers = static_cast<int>(shape.dim(0));
   const int heads = static_cast<int>(shape.dim(1));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "cli/config_options.h"
 #include "cli/toml.h"
@@ -40,7 +41,8 @@ bool names_option(const std::string& message, const std::string& option) {
   if (at == message.npos) return false;
   const auto end = at + option.size();
   return end == message.size() ||
-         (message[end] != '-' && !std::isalnum(message[end]));
+         (message[end] != '-' &&
+          !std::isalnum(static_cast<unsigned char>(message[end])));
 }
 
 }  // namespace
@@ -78,11 +80,21 @@ ConfigFile::ConfigFile(const Command& command, const CLI::App& app,
           return word.substr(0, word.find('=')) == option;
         });
     if (written || (flag && !value.get<bool>())) continue;
+    const bool several =
+        known->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+    if (value.is_array() && !several)
+      fail_input("{}: {} must be one value, not a list", where_, key);
     options_.push_back(option);
-    words_.push_back(flag ? option
-                          : option + "=" +
-                                (value.is_string() ? value.get<std::string>()
-                                                   : value.dump()));
+    const auto add = [&](const nlohmann::json& one) {
+      words_.push_back(option + "=" +
+                       (one.is_string() ? one.get<std::string>() : one.dump()));
+    };
+    if (flag)
+      words_.push_back(option);
+    else if (value.is_array())
+      for (const nlohmann::json& one : value) add(one);
+    else
+      add(value);
   }
 }
 

@@ -68,12 +68,11 @@ Outcome climb(const Rung& rung, const Options& options) {
   RunParts parts = open_run(config, false);
   const std::string folder =
       (fs::path(options.out) / std::string(rung.name)).string();
-  prepare_folder(folder, options.overwrite);
+  RunLog log = open_run_folder(folder, options.overwrite);
   io::write_file((fs::path(folder) / "config.toml").string(),
                  config_toml(config));
   Trainer trainer(std::move(parts.model), std::move(parts.dataset),
                   config.train, folder, parts.data_info);
-  RunLog log((fs::path(folder) / "log.jsonl").string());
   Progress progress;
   trainer.add(log);
   note(fmt::format("{:<14} {}", rung.name, rung.idea));

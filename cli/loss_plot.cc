@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/picture_file.h"
+#include "cli/run_folder.h"
 #include "cli/run_log.h"
 #include "cli/terminal.h"
 #include "qkv/error.h"
@@ -18,7 +19,7 @@ plot::LossCurve loss_curve_of(const std::string& directory) {
   namespace fs = std::filesystem;
   plot::LossCurve curve;
   double vocab_size = std::nan("");
-  curve.title = fs::absolute(directory).lexically_normal().filename().string();
+  curve.title = run_name(directory);
   curve.about = "loss of the training run " + curve.title;
   const auto number = [](const nlohmann::json& line, const char* name) {
     const auto it = line.find(name);

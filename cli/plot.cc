@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/loss_plot.h"
 #include "cli/picture_file.h"
+#include "cli/run_folder.h"
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "core/check.h"
@@ -33,11 +34,7 @@ constexpr std::int64_t kMostHeads = 1 << 30;
 // The folders' own names, longer where two are alike.
 std::vector<std::string> names_of(const std::vector<std::string>& runs) {
   std::vector<std::string> names;
-  for (const std::string& run : runs) {
-    const fs::path path = fs::path(run).lexically_normal();
-    names.push_back(
-        (path.has_filename() ? path : path.parent_path()).filename().string());
-  }
+  for (const std::string& run : runs) names.push_back(run_name(run));
   std::vector<std::string> unique = names;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (std::count(names.begin(), names.end(), names[i]) > 1)
@@ -83,14 +80,6 @@ plot::Curves compared(const std::vector<plot::LossCurve>& runs,
   // Runs over other tokens guess another loss: their levels would mislead.
   if (one_level) curves.levels = runs.front().levels;
   return curves;
-}
-
-plot::Terminal this_terminal() {
-  plot::Terminal terminal;
-  terminal.columns = columns();
-  terminal.colour = can_colour(STDOUT_FILENO);
-  terminal.unicode = utf8_locale();
-  return terminal;
 }
 
 int run(const Options& options) {

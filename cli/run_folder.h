@@ -3,10 +3,16 @@
 
 #include <string>
 
+#include "cli/run_log.h"
+
 namespace qkv::cli {
 
-// Makes the folder; refuses one that holds a run, or with `overwrite` takes
-// that away.
-void prepare_folder(const std::string& folder, bool overwrite);
+// Makes the folder and opens its log, which locks it against another training;
+// only then takes the run away that `overwrite` allows to replace. Throws where
+// the folder holds a run and may not.
+RunLog open_run_folder(const std::string& folder, bool overwrite);
+
+// What a run is called: its folder's own name, however the path is written.
+std::string run_name(const std::string& folder);
 
 }  // namespace qkv::cli

@@ -57,6 +57,10 @@ RunLog::RunLog(const std::string& path) : path_(path) {
   if (file < 0)
     fail_io("{}: cannot be written: {}", path, std::strerror(errno));
   file_.reset(fdopen(file, "a"));
+  if (!file_) {
+    close(file);
+    fail_io("{}: cannot be written: {}", path, std::strerror(errno));
+  }
   struct stat status;
   if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
     fail_io("{}: cannot be written: it is no regular file", path);
@@ -71,6 +75,11 @@ RunLog::RunLog(const std::string& path) : path_(path) {
 }
 
 RunLog::~RunLog() = default;
+
+void RunLog::begin_again() {
+  if (ftruncate(fileno(file_.get()), 0) != 0)
+    fail_io("{}: cannot be emptied: {}", path_, std::strerror(errno));
+}
 
 void RunLog::write(const ordered_json& object) {
   const std::string line = json_line(object) + "\n";

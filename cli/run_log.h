@@ -17,8 +17,10 @@ class RunLog : public TrainObserver {
   // short is taken off. Throws when another training holds the lock.
   explicit RunLog(const std::string& path);
   ~RunLog() override;
-  RunLog(const RunLog&) = delete;
-  RunLog& operator=(const RunLog&) = delete;
+  RunLog(RunLog&&) = default;
+
+  // Empties it, keeping the lock.
+  void begin_again();
 
   void on_start(const Trainer& trainer) override;
   void on_step(const TrainStep& event) override;

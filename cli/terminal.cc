@@ -114,6 +114,14 @@ std::string duration_text(double seconds) {
   return fmt::format("{} d {:02} h", s / 86400, s / 3600 % 24);
 }
 
+plot::Terminal this_terminal() {
+  plot::Terminal terminal;
+  terminal.columns = columns();
+  terminal.colour = can_colour(STDOUT_FILENO);
+  terminal.unicode = utf8_locale();
+  return terminal;
+}
+
 void note(const std::string& text) {
   std::string shown;
   for (const char c : text) {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "qkv/plot.h"
+
 namespace qkv::cli {
 
 bool is_terminal(int descriptor);
@@ -24,6 +26,9 @@ std::string with_commas(std::int64_t n);    // "1,234,567"
 std::string short_count(double n);          // "204.5 K", "10.7 M"
 std::string bytes_text(double bytes);       // "1.5 MiB"
 std::string duration_text(double seconds);  // "1 h 02 min", "26 s"
+
+// What pictures in text are drawn for, on standard output.
+plot::Terminal this_terminal();
 
 // Text for people on stderr, with a line break; other control characters, which
 // could steer the terminal, are shown as \x1b.

@@ -153,7 +153,8 @@ int run(const TrainOptions& options) {
   AttentionSnapshots snapshots(options.snapshot_attention,
                                options.snapshot_prompt, *parts.model,
                                *parts.dataset);
-  if (!resumed) prepare_folder(folder, options.overwrite);
+  RunLog log = resumed ? RunLog((fs::path(folder) / "log.jsonl").string())
+                       : open_run_folder(folder, options.overwrite);
 
   const auto in_folder = [&](const char* name) {
     return (fs::path(folder) / name).string();
@@ -168,7 +169,6 @@ int run(const TrainOptions& options) {
   catch_signals();
   banner(trainer, config);
 
-  RunLog log(in_folder("log.jsonl"));
   Progress progress;
   SampleObserver samples(options.sample_every, log, [&] { progress.clear(); });
   LossPlot loss_plot;

@@ -20,7 +20,7 @@ export function writeAddress(store) {
 // Takes over what is possible and returns words about what is not.
 export function readAddress(store) {
   const ignored = [];
-  const change = {q: null, k: null, scale: 'sqrt', direction: 'at', block: null};
+  const change = {text: 0, q: null, k: null, scale: 'sqrt', direction: 'at', block: null};
   const values = new URLSearchParams(location.hash.slice(1));
   const take = (name, pattern, accept) => {
     const text = values.get(name);
@@ -30,7 +30,7 @@ export function readAddress(store) {
       ignored.push(`${name}=${text.slice(0, 40)}`);
   };
   take('t', /^(\d+)$/, ([t]) => t < store.all.length && (change.text = t, true));
-  const maps = store.all[change.text ?? store.locked.text];
+  const maps = store.all[change.text];
   take('h', /^(\d+)\.(\d+)$/, ([layer, head]) => {
     layer -= maps.firstLayer;
     head -= maps.firstHead;

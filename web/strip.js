@@ -95,11 +95,13 @@ export class Strip {
     const by = store.locked.direction === 'by';
     const spans = by ? this.queries : this.keys, places = this.places.get(spans);
     const key = Math.min(shown.k ?? q, maps.keys - 1);
+    const maxOf = (row) => maps.weights ? 1 : maps.rowMax(codes, row);
+    const own = by ? 1 : maxOf(q);
     for (let i = 0; i < spans.length; ++i) {
       const row = by ? i : q, column = by ? key : i;
       const value = maps.value(codes, row, column);
       if (!(value > -Infinity)) continue;
-      const rowMax = maps.weights ? 1 : maps.rowMax(codes, row);
+      const rowMax = by ? maxOf(row) : own;
       const index = colours.index(maps, value, rowMax, store.locked.scale);
       const [x, y, width] = places[i];
       const height = kTallest * index / 255;

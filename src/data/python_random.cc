@@ -1,5 +1,6 @@
 #include "data/python_random.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <numeric>

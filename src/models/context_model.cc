@@ -30,13 +30,24 @@ Tensor with_window(const Tensor& ids, IdWindow& window,
   return concat(parts, 0);
 }
 
-void check_ids(std::string_view model, const Tensor& ids, std::int64_t block) {
+Tensor checked_ids(std::string_view model, const Tensor& ids,
+                   std::int64_t block) {
   if (ids.rank() != 2 || ids.dtype() != DType::i64)
     fail_input("[{}] ids are (B,T) i64, not {} {}", model, ids.shape().str(),
                name_of(ids.dtype()));
   if (ids.dim(1) > block)
     fail_input("[{}] {} tokens do not fit the context of {}", model, ids.dim(1),
                block);
+  return contiguous(ids);
+}
+
+void check_targets(std::string_view model, const Tensor& ids,
+                   const Tensor& targets) {
+  if (targets.rank() != 2 || targets.dtype() != DType::i64 ||
+      targets.dim(0) != ids.dim(0) || targets.dim(1) > ids.dim(1))
+    fail_input("[{}] targets {} {} do not fit ids {}", model,
+               targets.shape().str(), name_of(targets.dtype()),
+               ids.shape().str());
 }
 
 }  // namespace qkv

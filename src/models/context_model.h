@@ -40,8 +40,13 @@ class IdWindow final : public DecodeState {
 Tensor with_window(const Tensor& ids, IdWindow& window,
                    const std::function<Tensor(const Tensor& whole)>& forward);
 
-// (B,T) i64, T within the context; else an error in the model's name.
-void check_ids(std::string_view model, const Tensor& ids, std::int64_t block);
+// The ids row-major, once they are (B,T) i64 with T within the context; else an
+// error in the model's name.
+Tensor checked_ids(std::string_view model, const Tensor& ids,
+                   std::int64_t block);
+// Throws unless targets are (B,S) i64 of the last S <= T positions of ids.
+void check_targets(std::string_view model, const Tensor& ids,
+                   const Tensor& targets);
 
 // Config has vocab_size and block_size; Traits are ConfigOf's.
 template <class Config, class Traits>
@@ -50,8 +55,8 @@ class ContextModel : public LanguageModel {
   explicit ContextModel(const Config& config)
       : config_(config), description_(config) {}
 
-  Tensor logits(const Tensor& ids, Context& context) override {
-    check_ids(Traits::kind, ids, config_.block_size);
+  Tensor logits(const Tensor& given, Context& context) override {
+    const Tensor ids = checked_ids(Traits::kind, given, config_.block_size);
     const std::int64_t count = ids.dim(1);
     if (!context.state) return forward(ids, count, context);
     auto* window = dynamic_cast<IdWindow*>(context.state);
@@ -61,11 +66,12 @@ class ContextModel : public LanguageModel {
       return forward(whole, count, context);
     });
   }
-  Loss loss(const Tensor& ids, const Tensor& targets,
+  Loss loss(const Tensor& given, const Tensor& targets,
             Context& context) override {
+    const Tensor ids = checked_ids(Traits::kind, given, config_.block_size);
+    check_targets(Traits::kind, ids, targets);
     if (!head_ || (context.tap && context.tap->wants({-1, "logits"})))
       return LanguageModel::loss(ids, targets, context);
-    check_ids(Traits::kind, ids, config_.block_size);
     return head_loss(trunk(ids, targets.dim(1), context), head_->weight,
                      head_->bias, targets);
   }

@@ -2,6 +2,7 @@
 // what the network of bigram.cc comes to, found in one pass.
 #include <cmath>
 
+#include "kernels/embedding/embedding.h"
 #include "models/context_model.h"
 
 namespace qkv {
@@ -39,48 +40,58 @@ class Counts final : public ContextModel<CountsConfig, CountsTraits> {
   std::int64_t matmul_parameters() const override { return 0; }
   bool learns_by_counting() const override { return true; }
 
-  void count(const Tensor& ids, const Tensor& targets) override {
+  void count(const Tensor& given, const Tensor& given_targets) override {
+    const Tensor ids =
+        checked_ids(CountsTraits::kind, given, config_.block_size);
+    check_targets(CountsTraits::kind, ids, given_targets);
+    const Tensor targets = contiguous(given_targets);
     const std::int64_t length = ids.dim(1), asked = targets.dim(1);
     const std::int64_t vocab = config_.vocab_size;
     const auto* id = ids.data<std::int64_t>();
     const auto* target = targets.data<std::int64_t>();
+    if (kernels::first_out_of_range(id, ids.numel(), vocab) >= 0 ||
+        kernels::first_out_of_range(target, targets.numel(), vocab, kIgnore) >=
+            0)
+      fail_input("[counts] an id or a target is outside 0..{}", vocab - 1);
     for (std::int64_t row = 0; row < ids.dim(0); ++row)
       for (std::int64_t i = 0; i < asked; ++i)
         if (const std::int64_t next = target[row * asked + i]; next != kIgnore)
-          ++counts_.data<std::int64_t>()[id[row * length + length - asked + i] *
-                                             vocab +
-                                         next];
-    table_ = Tensor();
+          ++row_of(id[row * length + length - asked + i])[next];
   }
 
  protected:
+  // log((N + smoothing) / Σ(N + smoothing)) of each id's row; a token that
+  // nothing followed, without smoothing, leaves all alike.
   Tensor trunk(const Tensor& ids, std::int64_t count, Context&) override {
-    if (!table_) table_ = log_probabilities();
-    return embedding(table_, slice(ids, 1, ids.dim(1) - count, ids.dim(1)));
+    const std::int64_t batch = ids.dim(0), length = ids.dim(1);
+    const std::int64_t vocab = config_.vocab_size;
+    const auto* id = ids.data<std::int64_t>();
+    if (kernels::first_out_of_range(id, ids.numel(), vocab) >= 0)
+      fail_input("[counts] an id is outside 0..{}", vocab - 1);
+    Tensor logits = Tensor::empty({batch, count, vocab});
+    float* out = logits.data<float>();
+    for (std::int64_t row = 0; row < batch; ++row)
+      for (std::int64_t t = length - count; t < length; ++t, out += vocab)
+        write_row(row_of(id[row * length + t]), out);
+    return logits;
   }
 
  private:
-  // log((N + smoothing) / Σ(N + smoothing)) of each row; a token that nothing
-  // followed, without smoothing, leaves all alike.
-  Tensor log_probabilities() const {
+  std::int64_t* row_of(std::int64_t id) {
+    return counts_.data<std::int64_t>() + id * config_.vocab_size;
+  }
+  void write_row(const std::int64_t* counts, float* out) const {
     const std::int64_t vocab = config_.vocab_size;
-    Tensor table = Tensor::empty({vocab, vocab});
-    for (std::int64_t row = 0; row < vocab; ++row) {
-      const auto* n = counts_.data<std::int64_t>() + row * vocab;
-      double sum = 0;
-      for (std::int64_t i = 0; i < vocab; ++i)
-        sum += static_cast<double>(n[i]) + config_.smoothing;
-      for (std::int64_t i = 0; i < vocab; ++i)
-        table.data<float>()[row * vocab + i] =
-            sum > 0
-                ? static_cast<float>(std::log(
-                      (static_cast<double>(n[i]) + config_.smoothing) / sum))
-                : 0.0F;
+    double sum = 0;
+    for (std::int64_t i = 0; i < vocab; ++i)
+      sum += static_cast<double>(counts[i]) + config_.smoothing;
+    for (std::int64_t i = 0; i < vocab; ++i) {
+      const double n = static_cast<double>(counts[i]) + config_.smoothing;
+      out[i] = sum > 0 ? static_cast<float>(std::log(n / sum)) : 0.0F;
     }
-    return table;
   }
 
-  Tensor counts_, table_;
+  Tensor counts_;  // (V,V) i64, a row what followed a token
 };
 
 std::unique_ptr<LanguageModel> CountsTraits::make(const CountsConfig& config) {

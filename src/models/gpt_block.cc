@@ -2,27 +2,13 @@
 
 #include "core/check.h"
 #include "core/tensor_impl.h"
+#include "models/tapped_attention.h"
 #include "nn/tap.h"
 #include "qkv/attention.h"
 #include "qkv/autograd.h"
 
 namespace qkv {
 namespace {
-
-// (B,T,3D) read as (B,T,3,H,d): part 0 queries, 1 keys, 2 values -> (B,H,T,d).
-Tensor part_of(const Tensor& qkv, int part, std::int64_t heads) {
-  const std::int64_t batch = qkv.dim(0), length = qkv.dim(1);
-  const std::int64_t width = qkv.dim(2) / 3;
-  Tensor apart = reshape(qkv, {batch, length, 3, heads, width / heads});
-  apart = reshape(slice(apart, 2, part, part + 1),
-                  {batch, length, heads, width / heads});
-  return transpose(apart, 1, 2);
-}
-
-// (B,H,T,d) -> (B,T,H·d).
-Tensor join_heads(const Tensor& x) {
-  return reshape(transpose(x, 1, 2), {x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
-}
 
 Tensor activate(Activation activation, const Tensor& x) {
   switch (activation) {
@@ -69,16 +55,7 @@ Tensor GptAttention::attend(const Tensor& qkv, int layer, Context& context) {
     options.rng = *context.rng;
     options.stream = stream();
   }
-  const Site weights_site{layer, "attn.weights"};
-  if (!context.tap || !context.tap->wants(weights_site))
-    return self_attention(qkv, heads_, options).output;
-  options.want_weights = WantWeights::all();
-  AttentionResult result = self_attention(qkv, heads_, options);
-  Tensor weights = context.tap->at(weights_site, result.weights);
-  if (weights.same_storage(result.weights)) return result.output;
-  if (options.dropout > 0)
-    weights = dropout(weights, options.dropout, *options.rng, options.stream);
-  return join_heads(matmul(weights, part_of(qkv, 2, heads_)));
+  return tapped_self_attention(qkv, heads_, options, layer, context);
 }
 
 Tensor GptAttention::attend_cached(const Tensor& qkv, const CacheView& cache) {

@@ -1,8 +1,8 @@
 // The way from one attention head to a transformer, as the GPT lecture walks
 // it: one head, several, a feed-forward part, residuals, norms; each a switch.
 #include "models/context_model.h"
+#include "models/tapped_attention.h"
 #include "nn/group.h"
-#include "qkv/attention.h"
 
 namespace qkv {
 namespace {
@@ -56,7 +56,9 @@ class AttentionBlock : public nn::Module {
   }
 
   Tensor forward(const Tensor& input, int layer, const Context& context) const {
-    Tensor x = attend(ln_1_ ? ln_1_->forward(input) : input, layer, context);
+    Tensor x = attend(nn::tapped(context, layer, "attn.in",
+                                 ln_1_ ? ln_1_->forward(input) : input),
+                      layer, context);
     if (config_.residual) x = qkv::add(input, c_proj_->forward(x));
     if (!c_fc_) return x;
     const Tensor fed = relu(c_fc_->forward(ln_2_ ? ln_2_->forward(x) : x));
@@ -84,13 +86,10 @@ class AttentionBlock : public nn::Module {
   Tensor attend(const Tensor& x, int layer, const Context& context) const {
     const Tensor qkv =
         nn::tapped(context, layer, "attn.qkv", c_attn_.forward(x, context));
-    AttentionOptions options{.mask = Mask::causal()};
-    const bool look =
-        context.tap && context.tap->wants({layer, "attn.weights"});
-    if (look) options.want_weights = WantWeights::all();
-    AttentionResult result = self_attention(qkv, config_.n_head, options);
-    if (look) context.tap->at({layer, "attn.weights"}, result.weights);
-    return nn::tapped(context, layer, "attn.z", std::move(result.output));
+    return nn::tapped(
+        context, layer, "attn.z",
+        tapped_self_attention(qkv, config_.n_head, {.mask = Mask::causal()},
+                              layer, context));
   }
 
   HeadsConfig config_;

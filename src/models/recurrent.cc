@@ -227,8 +227,9 @@ class Recurrent final
     this->set_head(lm_head_);
   }
 
-  Tensor logits(const Tensor& ids, Context& context) override {
-    check_ids(CellType::kind, ids, this->config_.block_size);
+  Tensor logits(const Tensor& given, Context& context) override {
+    const Tensor ids =
+        checked_ids(CellType::kind, given, this->config_.block_size);
     return this->forward(ids, ids.dim(1), context);
   }
   std::unique_ptr<DecodeState> new_state(int slots) override {

@@ -90,14 +90,26 @@ void Drawing::text(double x, double y, std::string text,
 
 void Drawing::heading(double x, double y, double width,
                       std::string_view heading) {
-  std::string shown(heading);
-  while (sans_width(shown, kTitleSize * kBoldWider) > width &&
-         shown.size() > 3) {
-    if (shown.ends_with("…")) shown.resize(shown.size() - 3);
-    // A whole character goes: its continuation bytes first.
-    while (shown.size() > 1 && (shown.back() & 0xC0) == 0x80) shown.pop_back();
-    if (!shown.empty()) shown.pop_back();
-    shown += "…";
+  const auto fits = [&](const std::string& part) {
+    return sans_width(part, kTitleSize * kBoldWider) <= width;
+  };
+  // No line shows more characters than this: the rest need not be measured.
+  constexpr std::size_t kMostBytes = 4096;
+  std::string shown(heading.substr(0, kMostBytes));
+  if (shown.size() < heading.size() || !fits(shown)) {
+    // Whole characters go, a half of what is left to try at a time.
+    std::vector<std::size_t> ends{0};
+    for (std::size_t i = 1; i <= shown.size(); ++i)
+      if (i == shown.size() || (shown[i] & 0xC0) != 0x80) ends.push_back(i);
+    std::size_t low = 0, high = ends.size() - 1;
+    while (low < high) {
+      const std::size_t middle = (low + high + 1) / 2;
+      if (fits(shown.substr(0, ends[middle]) + "…"))
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    shown = shown.substr(0, ends[low]) + "…";
   }
   if (!shown.empty())
     text(x, y, shown, {.size = kTitleSize, .fill = kInk, .bold = true});

@@ -144,7 +144,7 @@ double Trainer::accumulate_gradients() {
 
 // All training examples, in order; nothing is left for updates to do.
 void Trainer::count_examples() {
-  if (done_ > 0 || evaluated_ >= 0) return;
+  if (tokens_seen_ > 0) return;  // a resume: they are in the checkpoint
   const Stopwatch watch;
   const std::int64_t examples = dataset_->examples(data::Split::train);
   constexpr std::int64_t kAtOnce = 256;

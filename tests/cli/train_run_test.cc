@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "cli/run_log.h"
 #include "qkv/io.h"
 #include "tests/support/compare.h"
 #include "tests/support/files.h"
@@ -309,6 +310,31 @@ TEST(TrainRun, ADryRunTrainsNothing) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_NE(ran.out.find("124,439,808"), std::string::npos) << ran.out;
   EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(TrainRun, AFolderInUseIsNotReplaced) {
+  TempFolder folder;
+  ASSERT_EQ(run_qkv(tiny(folder / "run")).code, 0);
+  const std::string before = read_bytes(folder / "run/config.toml");
+  const cli::RunLog held(folder / "run/log.jsonl");
+  const Ran ran = run_qkv(tiny(folder / "run", {"--overwrite", "--lr", "0.5"}));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("another training"), std::string::npos) << ran.err;
+  EXPECT_EQ(read_bytes(folder / "run/config.toml"), before);
+  EXPECT_TRUE(std::filesystem::exists(folder / "run/last.safetensors"));
+}
+
+TEST(TrainRun, TheLecturesHeadsShowTheirArithmetic) {
+  TempFolder folder;
+  ASSERT_EQ(run_qkv({"train", "--task", "sort", "--model", "heads", "--n-embd",
+                     "8", "--n-head", "2", "--steps", "2", "--out",
+                     folder / "run", "--quiet"})
+                .code,
+            0);
+  const Ran ran =
+      run_qkv({"attend", folder / "run", "--prompt", "210", "--steps"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("Q = X W_Q"), std::string::npos);
 }
 
 TEST(TrainRun, APictureThatCannotBeDrawnEndsNothing) {

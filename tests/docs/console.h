@@ -30,7 +30,7 @@ struct Step {
 
 std::vector<Step> console_steps(std::string_view document);
 
-// Empty, or the first line that differs, told to a reader.
+// Empty, or what the document shows and what the command printed instead.
 std::string difference(const Step& step,
                        const std::vector<std::string>& printed);
 

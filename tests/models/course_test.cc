@@ -154,6 +154,31 @@ TEST_P(EveryModel, TargetsMayBeOfTheLastPositionsOnly) {
   EXPECT_NEAR(whole.mean.item(), part.mean.item(), 1e-6);
 }
 
+TEST_P(EveryModel, IdsMayBeAViewOfMore) {
+  const auto model = make(GetParam());
+  TorchRng rng(8);
+  const Tensor ids = random_ids({3, 8}, 7, rng);
+  const Tensor view = slice(ids, 1, 2, 7);
+  Context context;
+  EXPECT_TRUE(test::same_bits(model->logits(view, context),
+                              model->logits(contiguous(view), context)));
+}
+
+TEST_P(EveryModel, MoreTargetsThanPositionsAreRefused) {
+  const auto model = make(GetParam());
+  TorchRng rng(9);
+  Context context;
+  const Tensor ids = random_ids({2, 4}, 7, rng);
+  EXPECT_ERROR(input, "",
+               model->loss(ids, random_ids({2, 5}, 7, rng), context));
+  if (model->learns_by_counting()) {
+    EXPECT_ERROR(input, "do not fit",
+                 model->count(ids, random_ids({2, 5}, 7, rng)));
+    EXPECT_ERROR(input, "outside 0..6",
+                 model->count(ids, Tensor::full({2, 4}, 7, DType::i64)));
+  }
+}
+
 TEST_P(EveryModel, ADryRunKnowsItsMemory) {
   const auto model = make(GetParam());
   EXPECT_GT(model->activation_bytes(4, 8), 0);

@@ -1,9 +1,9 @@
 // No signal handler runs on this thread while one lives.
 //
 // oneDNN's generated kernels point the stack pointer at their workspace on the
-// heap while they run (until 3.11: uxlfoundation/oneDNN issue 4845). The frame
-// of a handler that starts then is written over the heap. What is held back
-// arrives right after; faults of the thread itself (SIGSEGV, …) still come.
+// heap while they run (mended after its 3.11). The frame of a handler that
+// starts then is written over the heap. What is held back arrives right after;
+// faults of the thread itself (SIGSEGV, …) still come.
 #pragma once
 
 #include <signal.h>
