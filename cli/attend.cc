@@ -155,6 +155,15 @@ void write_output(const std::string& path,
   }
 }
 
+void check_mark(const plot::Mark& mark, const plot::Attention& a) {
+  if (mark.layer < a.first_layer || mark.layer >= a.first_layer + a.layers ||
+      mark.head < a.first_head || mark.head >= a.first_head + a.heads)
+    fail_input("--mark {}.{}: shown are layers {} to {}, heads {} to {}",
+               mark.layer, mark.head, a.first_layer,
+               a.first_layer + a.layers - 1, a.first_head,
+               a.first_head + a.heads - 1);
+}
+
 int run(const Options& options) {
   use_threads(options.threads);
   check_options(options);
@@ -186,6 +195,8 @@ int run(const Options& options) {
               {"step", bundle.step},
               {"stage", options.stage}};
   }
+  for (const plot::Mark& mark : marks)
+    check_mark(mark, texts.front().attention);
   for (AttentionText& text : texts) text.attention.marks = marks;
 
   if (options.json) {

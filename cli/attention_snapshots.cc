@@ -150,6 +150,10 @@ plot::Attention read_film(const std::string& directory, int layer, int head,
     text = ids;
     shape = weights.shape();
     of_frame.push_back(weights.to_vector<float>());
+    for (const float v : of_frame.back())
+      if (constexpr float kRounding = 1e-2F; !(v >= 0 && v <= 1 + kRounding))
+        fail_input("{}: a weight of {}: the snapshot is damaged, remove it",
+                   files[at], v);
     film.column_names.push_back(
         fmt::format("step {}", with_commas(step_of(file))));
   }

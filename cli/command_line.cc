@@ -87,14 +87,33 @@ void refuse_empty(const CLI::App& app) {
 
 }  // namespace
 
+// "--name=" as two words: CLI11 takes it for an option without a value, and the
+// next word for its value.
+std::vector<std::string> with_empty_values(
+    const std::vector<std::string>& words) {
+  std::vector<std::string> apart;
+  for (const std::string& word : words) {
+    if (word.size() > 3 && word.starts_with("--") &&
+        word.find('=') == word.size() - 1) {
+      apart.push_back(word.substr(0, word.size() - 1));
+      apart.emplace_back();
+    } else {
+      apart.push_back(word);
+    }
+  }
+  return apart;
+}
+
 void parse_words(const Command& command, CLI::App& app,
-                 const std::vector<std::string>& words) {
+                 const std::vector<std::string>& given) {
+  const auto words = with_empty_values(given);
   refuse_single_dash(command, app, words);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
     throw;
   } catch (const CLI::ExtrasError&) {
+    refuse_empty(app);  // why there is a word too many
     refuse_unknown(command, app, app.remaining().front());
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string text = error.what();

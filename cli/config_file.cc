@@ -86,8 +86,8 @@ ConfigFile::ConfigFile(const Command& command, const CLI::App& app,
       fail_input("{}: {} must be one value, not a list", where_, key);
     options_.push_back(option);
     const auto add = [&](const nlohmann::json& one) {
-      words_.push_back(option + "=" +
-                       (one.is_string() ? one.get<std::string>() : one.dump()));
+      words_.push_back(option);
+      words_.push_back(one.is_string() ? one.get<std::string>() : one.dump());
     };
     if (flag)
       words_.push_back(option);

@@ -54,7 +54,11 @@ double loss_of(Trainer& trainer, data::Split split) {
       .mean;
 }
 
-Outcome climb(const Rung& rung, const Options& options) {
+std::string folder_of(const Rung& rung, const Options& options) {
+  return (fs::path(options.out) / std::string(rung.name)).string();
+}
+
+Outcome climb(const Rung& rung, const Options& options, double limit) {
   RunConfig config;
   config.data.lines = options.lines;
   config.data.text = options.text;
@@ -66,8 +70,7 @@ Outcome climb(const Rung& rung, const Options& options) {
   config.train.warmup_steps =
       std::min(config.train.warmup_steps, config.train.steps / 10);
   RunParts parts = open_run(config, false);
-  const std::string folder =
-      (fs::path(options.out) / std::string(rung.name)).string();
+  const std::string folder = folder_of(rung, options);
   RunLog log = open_run_folder(folder, options.overwrite);
   io::write_file((fs::path(folder) / "config.toml").string(),
                  config_toml(config));
@@ -79,9 +82,6 @@ Outcome climb(const Rung& rung, const Options& options) {
   trainer.add(progress);
 
   Outcome outcome{.rung = &rung};
-  const double limit = options.seconds.empty()
-                           ? 0
-                           : parse_duration(options.seconds, "--seconds");
   outcome.end = trainer.run({.max_seconds = limit, .interrupted = [] {
                                return caught_signal() != 0;
                              }});
@@ -114,6 +114,12 @@ std::string short_text(const std::string& text) {
     shown += c == '\n' || c == '\t' ? ' ' : c;
   }
   return shown;
+}
+
+void print_heading() {
+  fmt::print("{:<14}{:>12}{:>10}{:>9}{:>12}{:>9}{:>9}  {}\n", "rung",
+             "parameters", "FLOPs/tok", "train", "validation", "test",
+             "seconds", "a sample");
 }
 
 void print_row(const Outcome& o) {
@@ -166,8 +172,7 @@ void draw_ladder(const std::vector<Outcome>& outcomes, const Options& options) {
   curves.about = "validation loss of the models of the course";
   curves.y_name = "validation loss, nats per token";
   for (const Outcome& o : outcomes) {
-    const auto run = loss_curve_of(
-        (fs::path(options.out) / std::string(o.rung->name)).string());
+    const auto run = loss_curve_of(folder_of(*o.rung, options));
     curves.levels = run.levels;
     if (run.validation.size() > 1)
       curves.series.push_back({std::string(o.rung->name), run.validation});
@@ -187,21 +192,26 @@ int run(const Options& options) {
   if (!options.data_folder.empty())
     fail_input("--data goes with --parity; --lines or --text name a file");
   const auto all = chosen(options);
+  const double limit = options.seconds.empty()
+                           ? 0
+                           : parse_duration(options.seconds, "--seconds");
   catch_signals();
-  if (!options.json)
-    fmt::print("{:<14}{:>12}{:>10}{:>9}{:>12}{:>9}{:>9}  {}\n", "rung",
-               "parameters", "FLOPs/tok", "train", "validation", "test",
-               "seconds", "a sample");
   std::vector<Outcome> outcomes;
   for (const Rung* rung : all) {
-    outcomes.push_back(climb(*rung, options));
-    if (outcomes.back().end == TrainEnd::interrupted)
+    outcomes.push_back(climb(*rung, options, limit));
+    if (outcomes.back().end == TrainEnd::interrupted) {
+      note(
+          fmt::format("go on    qkv train --resume {}; the other rungs: qkv "
+                      "ladder --only RUNG",
+                      folder_of(*rung, options)));
       return 128 + caught_signal();
+    }
+    if (!options.json && outcomes.size() == 1) print_heading();
     (options.json ? print_json : print_row)(outcomes.back());
   }
   draw_ladder(outcomes, options);
-  note(fmt::format("kept     a run a rung in {}: qkv sample {}/gpt",
-                   options.out, options.out));
+  note(fmt::format("kept     a run a rung in {}: qkv sample {}", options.out,
+                   folder_of(*all.back(), options)));
   return kDone;
 }
 

@@ -206,6 +206,11 @@ std::vector<Number> published() {
   return all;
 }
 
+void print_heading() {
+  fmt::print("{:<38}{:>12}{:>12}{:>12}{:>10}\n", "number", "published",
+             "measured", "difference", "allowed");
+}
+
 }  // namespace
 
 int print_parity(const std::string& folder, bool json) {
@@ -215,13 +220,12 @@ int print_parity(const std::string& folder, bool json) {
         "tinyshakespeare.txt");
   catch_signals();
   Course course(folder);
-  if (!json)
-    fmt::print("{:<38}{:>12}{:>12}{:>12}{:>10}\n", "number", "published",
-               "measured", "difference", "allowed");
-  bool all_within = true;
+  bool all_within = true, any = false;
   for (const Number& number : published()) {
     const std::string path = course.file(number.file);
     if (path.empty()) continue;
+    if (!any && !json) print_heading();
+    any = true;
     const double measured = number.measure(course, path);
     if (caught_signal() != 0) return 128 + caught_signal();
     const double difference = measured - number.published;
@@ -242,6 +246,9 @@ int print_parity(const std::string& folder, bool json) {
                  within ? "" : "  OUTSIDE");
     std::fflush(stdout);
   }
+  if (!any)
+    fail_input("{}: it holds neither names.txt nor tinyshakespeare.txt",
+               folder);
   return all_within ? kDone : kNumeric;
 }
 

@@ -101,6 +101,8 @@ int run(const Options& options) {
     for (const std::string& run : options.runs) {
       runs.push_back(loss_curve_of(run));
       runs.back().log_x = options.log_x;
+      if (runs.back().train.empty() && runs.back().validation.empty())
+        fail_input("{}: its log holds no loss yet", run);
     }
     const auto curves = compared(runs, names_of(options.runs), options);
     if (options.output.empty())

@@ -140,6 +140,9 @@ void RunLog::sample(std::int64_t step, const std::string& text) {
 }
 
 std::vector<nlohmann::json> read_run_log(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    fail_input("{}: cannot be read: it is a directory", path);
   std::ifstream file(path, std::ios::binary);
   if (!file) fail_input("{}: cannot be read: {}", path, std::strerror(errno));
   std::vector<nlohmann::json> lines;

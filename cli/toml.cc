@@ -21,6 +21,16 @@ nlohmann::json to_json(const toml::node& node, const std::string& where) {
   if (const auto* value = node.as_floating_point()) return value->get();
   if (const auto* value = node.as_boolean()) return value->get();
   if (const auto* value = node.as_string()) return value->get();
+  if (const auto* array = node.as_array()) {
+    auto list = nlohmann::json::array();
+    for (const toml::node& value : *array) {
+      if (value.is_table() || value.is_array())
+        fail_input("{}: line {}: a list holds numbers and texts", where,
+                   value.source().begin.line);
+      list.push_back(to_json(value, where));
+    }
+    return list;
+  }
   fail_input("{}: line {}: only numbers, texts, true and false are values here",
              where, node.source().begin.line);
 }

@@ -101,7 +101,7 @@ std::unique_ptr<LanguageModel> begin_with(const Bundle& origin,
   const nn::SkipInit unset;
   auto model = config.make();
   std::map<std::string, Tensor> weights;
-  for (const nn::NamedTensor& p : origin.model->parameters())
+  for (const nn::NamedTensor& p : origin.model->state())
     weights[p.name] = p.tensor;
   try {
     model->load(weights);
@@ -142,6 +142,8 @@ RunConfig resolve(const TrainOptions& options) {
   fields_from_json(
       parse_json(chosen.data, name),
       [&](FieldVisitor& v) { visit_fields(v, cut); }, "preset " + name);
+  // How lines are cut says nothing of a text or a task.
+  if (!config.data.text.empty() || !config.data.task.empty()) cut = {};
   config.data = resolve_data(options, file, cut);
   if (!options.init_from.empty()) {
     config.origin = std::make_unique<Bundle>(load_bundle(options.init_from));

@@ -29,6 +29,9 @@ void check(const DataConfig& config) {
   if (!config.validation_text.empty() && config.text.empty())
     fail_input("validation_text ({}) needs a text to train on",
                config.validation_text);
+  if ((config.window != 0 || config.split != SplitRule::makemore) &&
+      !(config.text.empty() && config.task.empty()))
+    fail_input("window and split are of lines, not of a text or a task");
   if ((config.task_length != 0 || config.task_symbols != 0) &&
       config.task.empty())
     fail_input("task_length and task_symbols need a task");

@@ -366,5 +366,23 @@ TEST_F(BadInput, ConfigurationFiles) {
                  2, {"block_size", "4", "14"});
 }
 
+TEST_F(BadInput, AnEmptyValueDoesNotTakeTheNextWord) {
+  expect_refused(run_qkv({"train", "--out=", "zz", "--overwrite"}), 2,
+                 {"--out is empty"});
+  expect_refused(run_qkv({"train", "--lines=", "names.txt"}), 2,
+                 {"--lines is empty"});
+}
+
+TEST_F(BadInput, HowLinesAreCutSaysNothingOfATask) {
+  expect_refused(run_qkv({"train", "--task", "sort", "--window", "3"}), 2,
+                 {"window and split are of lines"});
+}
+
+TEST_F(BadInput, AHeadThatIsNotShownCannotBeMarked) {
+  const std::string model = QKV_SOURCE_DIR "/docs/models/words.safetensors";
+  expect_refused(run_qkv({"attend", model, "--prompt", "cat", "--mark", "5.0"}),
+                 2, {"--mark 5.0", "layers 0 to 1"});
+}
+
 }  // namespace
 }  // namespace qkv::test

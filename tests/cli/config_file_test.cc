@@ -128,5 +128,22 @@ TEST_F(ConfigFile, ADryRunAndALayerSpeakJSON) {
   EXPECT_EQ(nlohmann::json::parse(dry.out)["parameters"], 124439808);
 }
 
+TEST_F(ConfigFile, AListGivesAnOptionSeveralTimes) {
+  TempFolder folder;
+  const std::string file = write_bytes(
+      folder / "c.toml", "[attend]\nprompt = [\"ab\", \"cd\"]\nlayer = 0\n");
+  const std::string model = QKV_SOURCE_DIR "/docs/models/words.safetensors";
+  const Ran ran = run_qkv({"attend", model, "--config", file, "--json"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("\"a\""), std::string::npos);
+  EXPECT_NE(ran.out.find("\"d\""), std::string::npos);
+  write_bytes(folder / "c.toml", "[attend]\nprompt = \"ab\"\nlayer = [0]\n");
+  const Ran refused = run_qkv({"attend", model, "--config", file});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("layer must be one value, not a list"),
+            std::string::npos)
+      << refused.err;
+}
+
 }  // namespace
 }  // namespace qkv::test

@@ -79,7 +79,8 @@ TEST(Ladder, WhatCannotBeIsNamed) {
 TEST(Ladder, ParitySaysWhichFilesAreMissing) {
   TempFolder folder;
   const Ran ran = run_qkv({"ladder", "--parity", "--data", folder.path()});
-  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_EQ(ran.out, "");
   for (const char* name : {"names.txt", "tinyshakespeare.txt"})
     EXPECT_NE(ran.err.find(std::string(name) + " is missing"),
               std::string::npos)

@@ -312,6 +312,21 @@ TEST(TrainRun, ADryRunTrainsNothing) {
   EXPECT_TRUE(folder.names().empty());
 }
 
+TEST(TrainRun, BuffersComeAlongWithInitFrom) {
+  TempFolder folder;
+  const std::string names = write_bytes(folder / "n", "emma\nmia\nana\nleo\n");
+  const auto train = [&](std::vector<std::string> more) {
+    std::vector<std::string> all{"train",        "--lines", names, "--model",
+                                 "wavenet",      "--steps", "2",   "--quiet",
+                                 "--batch-size", "4"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_qkv(all);
+  };
+  ASSERT_EQ(train({"--out", folder / "a"}).code, 0);
+  const Ran ran = train({"--init-from", folder / "a", "--out", folder / "b"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
 TEST(TrainRun, AFolderInUseIsNotReplaced) {
   TempFolder folder;
   ASSERT_EQ(run_qkv(tiny(folder / "run")).code, 0);

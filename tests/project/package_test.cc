@@ -49,11 +49,12 @@ TempFolder* Package::folder_ = nullptr;
 TEST_F(Package, IsFoundByCMake) {
   const std::string build = folder("by-cmake");
   const Result result = shell(
-      "'" CMAKE_COMMAND "' -S '" + (kSource / "tests/consumer").string() +
-      "' -B '" + build + "' -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER='" +
-      CXX_COMPILER + "' -DCMAKE_CXX_FLAGS='-Wall -Wextra -Wpedantic -Werror " +
-      kSanitize + "' -DCMAKE_PREFIX_PATH='" + prefix() + "' && '" +
-      CMAKE_COMMAND + "' --build '" + build + "'");
+      "'" CMAKE_COMMAND "' -G Ninja -S '" +
+      (kSource / "tests/consumer").string() + "' -B '" + build +
+      "' -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER='" + CXX_COMPILER +
+      "' -DCMAKE_CXX_FLAGS='-Wall -Wextra -Wpedantic -Werror " + kSanitize +
+      "' -DCMAKE_PREFIX_PATH='" + prefix() + "' && '" + CMAKE_COMMAND +
+      "' --build '" + build + "'");
   ASSERT_EQ(result.status, 0) << result.output;
   expect_runs(build + "/consumer");
 }
@@ -64,7 +65,7 @@ TEST_F(Package, IsRefusedWhereAnotherVersionIsWanted) {
         "cmake_minimum_required(VERSION 3.25)\nproject(other LANGUAGES NONE)\n"
         "find_package(qkv 0.2 REQUIRED)\n");
   const Result result =
-      shell("'" CMAKE_COMMAND "' -S '" + source + "' -B '" + source +
+      shell("'" CMAKE_COMMAND "' -G Ninja -S '" + source + "' -B '" + source +
             "/build' -DCMAKE_PREFIX_PATH='" + prefix() + "'");
   EXPECT_NE(result.status, 0);
   EXPECT_NE(result.output.find(std::string("version: ") + kVersion),

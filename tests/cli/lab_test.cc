@@ -1,0 +1,54 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/files.h"
+#include "tests/support/program.h"
+
+namespace qkv::test {
+namespace {
+
+using nlohmann::json;
+
+json report_of(const std::string& name) {
+  const Ran ran = run_qkv({"lab", name, "--json"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  return json::parse(ran.out);
+}
+
+TEST(Lab, ScoresSpreadAsTheRootOfTheWidth) {
+  const json report = report_of("scaling");
+  ASSERT_EQ(report["rows"].size(), 5u);
+  double entropy = 10;
+  for (const json& row : report["rows"]) {
+    const auto at = [&](int i) { return std::stod(row[i].get<std::string>()); };
+    EXPECT_NEAR(at(1) / std::sqrt(at(0)), 1, 0.1) << row;
+    EXPECT_NEAR(at(4), 1, 0.1) << row;
+    EXPECT_LT(at(2), entropy) << "it falls with the width";
+    entropy = at(2);
+    // Of 64 keys under scores N(0,1): ln 64 - 1/2 nearly.
+    EXPECT_NEAR(at(5), std::log(64.0) - 0.5, 0.1) << row;
+  }
+}
+
+TEST(Lab, FourWaysToAverageAreOne) {
+  for (const json& row : report_of("averaging")["rows"])
+    EXPECT_LE(std::stod(row[1].get<std::string>()), 1e-6) << row;
+}
+
+TEST(Lab, ListsDrawsAndRefuses) {
+  TempFolder folder;
+  const Ran list = run_qkv({"lab"});
+  EXPECT_NE(list.out.find("scaling"), std::string::npos);
+  EXPECT_EQ(run_qkv({"lab", "all", "--out", folder / "o"}).code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder / "o/scaling.svg"));
+  const Ran refused = run_qkv({"lab", "scalling"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("did you mean 'scaling'?"), std::string::npos)
+      << refused.err;
+}
+
+}  // namespace
+}  // namespace qkv::test
