@@ -73,11 +73,25 @@ void count(const void* caller) {
     return block;
   throw std::bad_alloc();
 }
+// The library's own would call the first of these; a sanitizer's would not.
+[[gnu::noinline]] void* operator new(std::size_t bytes,
+                                     const std::nothrow_t&) noexcept {
+  count(__builtin_return_address(0));
+  return std::malloc(bytes ? bytes : 1);
+}
+[[gnu::noinline]] void* operator new[](std::size_t bytes,
+                                       const std::nothrow_t&) noexcept {
+  count(__builtin_return_address(0));
+  return std::malloc(bytes ? bytes : 1);
+}
 void operator delete(void* block) noexcept { std::free(block); }
 void operator delete[](void* block) noexcept { std::free(block); }
 void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 void operator delete[](void* block, std::size_t) noexcept { std::free(block); }
 void operator delete(void* block, std::align_val_t) noexcept {
+  std::free(block);
+}
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
   std::free(block);
 }
 
