@@ -43,7 +43,9 @@ TEST_P(Document, PrintsWhatItShows) {
   lay_out_clone(clone.path());
   // One shell for the document: what a reader exports or enters stays so.
   std::ostringstream script;
-  script << "cd '" << clone.path() << "'\n";
+  // A reader's terminal shows UTF-8, plain text where nothing draws.
+  script << "export LC_ALL=C.UTF-8; unset NO_COLOR COLUMNS\ncd '"
+         << clone.path() << "'\n";
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (all || !steps[i].lasting)
       script << "{ " << steps[i].command << "\n} >'" << out.path() << "/" << i
