@@ -31,16 +31,6 @@ struct Options {
   bool steps = false, json = false, all_heads = false;
 };
 
-// Of layers or of heads in a layer: more than any model has.
-constexpr std::int64_t kMostHeads = 1 << 30;
-
-inspect::Stage stage_of(const std::string& name) {
-  const auto& names = EnumNames<inspect::Stage>::names;
-  for (std::size_t i = 0; i < std::size(names); ++i)
-    if (names[i] == name) return static_cast<inspect::Stage>(i);
-  fail_input("--stage must be raw, scaled or weights, not '{}'", name);
-}
-
 // "1.0" or "1.0=induction".
 plot::Mark mark_of(const std::string& text) {
   plot::Mark mark;
@@ -167,7 +157,8 @@ void check_mark(const plot::Mark& mark, const plot::Attention& a) {
 int run(const Options& options) {
   use_threads(options.threads);
   check_options(options);
-  const HeadChoice choice{options.layer, options.head, stage_of(options.stage)};
+  const HeadChoice choice{options.layer, options.head,
+                          chosen<inspect::Stage>(options.stage)};
   std::vector<plot::Mark> marks;
   for (const std::string& text : options.marks) marks.push_back(mark_of(text));
 
@@ -259,11 +250,9 @@ const RegisterCommand kAttend({
                          "One head, counted from 0; -1: all")
               ->check(whole_number(-1, kMostHeads))
               ->type_name("N");
-          CLI::Option* stage = choose(
-              app.add_option(
-                  "--stage", options->stage,
-                  "raw: q.k; scaled: q.k/sqrt(d); weights: after the softmax"),
-              {"raw", "scaled", "weights"});
+          CLI::Option* stage = choose<inspect::Stage>(app.add_option(
+              "--stage", options->stage,
+              "raw: q.k; scaled: q.k/sqrt(d); weights: after the softmax"));
           CLI::Option* output =
               app.add_option("-o,--output", options->output,
                              "Write FILE.svg, .png, .html, .json or .npy "

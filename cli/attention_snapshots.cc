@@ -35,8 +35,11 @@ std::vector<std::int64_t> first_example(const data::Dataset& dataset) {
   const auto targets = batch.targets.to_vector<std::int64_t>();
   const auto counted = std::find_if(targets.rbegin(), targets.rend(),
                                     [](std::int64_t id) { return id >= 0; });
-  const auto used =
-      std::min<std::int64_t>(targets.rend() - counted, kSnapshotTokens);
+  // Targets may be of the last positions only.
+  const auto before = static_cast<std::int64_t>(ids.size() - targets.size());
+  const auto used = std::min<std::int64_t>(
+      counted == targets.rend() ? 0 : before + (targets.rend() - counted),
+      kSnapshotTokens);
   if (used > 0) ids.resize(static_cast<std::size_t>(used));
   return ids;
 }
@@ -151,7 +154,7 @@ plot::Attention read_film(const std::string& directory, int layer, int head,
     shape = weights.shape();
     of_frame.push_back(weights.to_vector<float>());
     for (const float v : of_frame.back())
-      if (constexpr float kRounding = 1e-2F; !(v >= 0 && v <= 1 + kRounding))
+      if (!(v >= 0 && v <= kMostWeight))
         fail_input("{}: a weight of {}: the snapshot is damaged, remove it",
                    files[at], v);
     film.column_names.push_back(

@@ -51,11 +51,10 @@ std::vector<plot::Token> read_tokens(const std::string& path) {
 // Names the first number that cannot be what it should.
 void check_values(const std::string& path, const plot::Attention& a) {
   const bool weights = a.quantity == plot::Quantity::weights;
-  constexpr float kRounding = 1e-2f;  // of half precision
   for (std::size_t i = 0; i < a.values.size(); ++i) {
     const float v = a.values[i];
     const bool hidden = v == plot::kHidden;
-    if (weights ? v >= 0 && v <= 1 + kRounding : hidden || std::isfinite(v))
+    if (weights ? v >= 0 && v <= kMostWeight : hidden || std::isfinite(v))
       continue;
     const std::size_t row = i / a.keys, matrix = row / a.queries;
     const std::string where =
@@ -223,8 +222,11 @@ Json as_json(const AttentionText& text) {
       Json rows = Json::array();
       for (int q = 0; q < a.queries; ++q) {
         Json row = Json::array();
-        for (int k = 0; k < a.keys; ++k, ++value)
-          row.push_back(*value == plot::kHidden ? Json(nullptr) : Json(*value));
+        for (int k = 0; k < a.keys; ++k, ++value) {
+          const bool hidden = *value == plot::kHidden ||
+                              (a.causal && k > q + a.keys - a.queries);
+          row.push_back(hidden ? Json(nullptr) : Json(*value));
+        }
         rows.push_back(std::move(row));
       }
       heads.push_back(Json{{"layer", a.first_layer + layer},

@@ -19,6 +19,9 @@ struct HeadChoice {
   inspect::Stage stage = inspect::Stage::weights;
 };
 
+// 1, and the rounding of half precision.
+inline constexpr float kMostWeight = 1.01F;
+
 // A text with its heads.
 struct AttentionText {
   std::vector<std::int64_t> ids;  // none where the numbers come from a file

@@ -85,8 +85,6 @@ void refuse_empty(const CLI::App& app) {
   }
 }
 
-}  // namespace
-
 // "--name=" as two words: CLI11 takes it for an option without a value, and the
 // next word for its value.
 std::vector<std::string> with_empty_values(
@@ -103,6 +101,8 @@ std::vector<std::string> with_empty_values(
   }
   return apart;
 }
+
+}  // namespace
 
 void parse_words(const Command& command, CLI::App& app,
                  const std::vector<std::string>& given) {

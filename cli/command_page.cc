@@ -60,16 +60,20 @@ std::string OptionPage::text() const {
   return text;
 }
 
-std::string CommandPage::usage() const {
-  std::string text = "qkv " + command->name;
+std::string CommandPage::usage(const SetOff& typed,
+                               const SetOff& placeholder) const {
+  std::string text = typed("qkv " + command->name);
   for (const OptionPage& argument : arguments) {
-    const std::string name = argument.names[0] + (argument.many ? "..." : "");
+    const std::string name =
+        placeholder(argument.names[0]) + (argument.many ? "..." : "");
     text += argument.required ? " " + name : " [" + name + "]";
   }
   for (const OptionGroup& group : groups)
     for (const OptionPage& option : group.options)
-      if (option.required) text += " " + option.names[0] + " " + option.value;
-  return text + " [OPTIONS]";
+      if (option.required)
+        text += " " + typed(option.names[0]) + " " +
+                placeholder(option.shown_value());
+  return text + " [" + placeholder("OPTIONS") + "]";
 }
 
 void prepare(const Command& command, CLI::App& app) {

@@ -2,6 +2,7 @@
 // all written from it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,10 @@ struct CommandPage {
   std::vector<OptionPage> arguments;  // in their order
   std::vector<OptionGroup> groups;    // the common ones come last
 
-  std::string usage() const;  // "qkv sample RUN [OPTIONS]"
+  // "qkv sample RUN [OPTIONS]"; the functions set off what is typed as it
+  // stands from what stands for something.
+  using SetOff = std::function<std::string(const std::string&)>;
+  std::string usage(const SetOff& typed, const SetOff& placeholder) const;
 };
 
 // The group of options that all subcommands share.

@@ -22,13 +22,6 @@ struct Options {
   bool json = false;
 };
 
-data::Split split_of(const std::string& name) {
-  if (name == "train") return data::Split::train;
-  if (name == "validation") return data::Split::validation;
-  if (name == "test") return data::Split::test;
-  fail_input("--split must be train, validation or test, not '{}'", name);
-}
-
 int run(const Options& options) {
   use_threads(options.threads);
   const Bundle bundle = load_bundle(options.run);
@@ -45,7 +38,7 @@ int run(const Options& options) {
           "the data of {} cannot be read: {}; --text FILE measures on "
           "another text",
           options.run, why);
-    split = split_of(options.split);
+    split = chosen<data::Split>(options.split);
   }
   if (dataset->examples(split) == 0)
     fail_input("{}: its data has no {} split", options.run, options.split);

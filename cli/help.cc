@@ -53,6 +53,8 @@ std::string shell_line(std::string command, int columns) {
   return out + "\n";
 }
 
+std::string as_it_is(const std::string& text) { return text; }
+
 std::string title_line(const std::string& title, const HelpStyle& style) {
   const std::string text = indented(title + ":", 0, style.columns);
   return style.bold ? "\n\033[1m" + text + "\033[0m" : "\n" + text;
@@ -120,7 +122,8 @@ std::string help_text(const CommandPage& page, const HelpStyle& style) {
   const int columns = style.columns;
   const Command& command = *page.command;
   std::string out = indented(command.help, 0, columns);
-  out += title_line("Usage", style) + indented(page.usage(), 2, columns);
+  out += title_line("Usage", style) +
+         indented(page.usage(as_it_is, as_it_is), 2, columns);
   if (!command.examples.empty()) out += title_line("Examples", style);
   for (const Example& example : command.examples)
     out +=

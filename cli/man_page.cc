@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "cli/help.h"
 #include "cli/terminal.h"
 #include "qkv/runtime.h"
@@ -71,20 +73,6 @@ std::string example(const std::string& what, const std::string& line) {
   return ".TP\n" + escaped(what) + ":\n" + bold(line) + "\n";
 }
 
-std::string synopsis(const CommandPage& page) {
-  std::string out = ".SH SYNOPSIS\n" + bold("qkv " + page.command->name);
-  for (const OptionPage& argument : page.arguments) {
-    const std::string name =
-        italic(argument.names[0]) + (argument.many ? "..." : "");
-    out += argument.required ? " " + name : " [" + name + "]";
-  }
-  for (const OptionGroup& group : page.groups)
-    for (const OptionPage& option : group.options)
-      if (option.required)
-        out += " " + bold(option.names[0]) + " " + value_text(option);
-  return out + " [" + italic("OPTIONS") + "]\n";
-}
-
 constexpr const char* kExitStatus =
     ".SH EXIT STATUS\n"
     ".TP\n0\nDone.\n"
@@ -98,7 +86,8 @@ constexpr const char* kExitStatus =
 
 std::string man_page(const CommandPage& page) {
   const Command& command = *page.command;
-  std::string out = head("qkv-" + command.name, command.help) + synopsis(page);
+  std::string out = head("qkv-" + command.name, command.help) +
+                    ".SH SYNOPSIS\n" + page.usage(bold, italic) + "\n";
   if (!command.about.empty() || !page.arguments.empty())
     out += ".SH DESCRIPTION\n";
   if (!command.about.empty()) out += sentence(command.about) + "\n";

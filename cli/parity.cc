@@ -29,11 +29,12 @@ using data::Split;
 struct Setting {
   std::string_view preset;
   std::int64_t seed = -1;                      // -1: the preset's
-  std::int64_t stop_at = -1;                   // -1: at the preset's end
   std::string_view model = "{}", data = "{}";  // fields over the preset's
+
+  bool operator==(const Setting&) const = default;
 };
 
-// Losses of steps, as they were trained, counted from 0.
+// The losses of a training's own batches, from step 0.
 struct StepLosses final : TrainObserver {
   std::vector<double> losses;
   void on_step(const TrainStep& e) override { losses.push_back(e.loss); }
@@ -52,13 +53,10 @@ class Course {
     return "";
   }
 
-  // The model of a setting, trained on the file; kept, since several rows ask
-  // for the same.
-  Trainer& trained(const Setting& s, const std::string& path,
-                   StepLosses* losses = nullptr) {
-    if (trainer_ && last_.preset == s.preset && last_.seed == s.seed &&
-        last_.stop_at == s.stop_at && last_.model == s.model && !losses)
-      return *trainer_;
+  // The model of a setting, trained on the file; kept, since several numbers
+  // are of the same.
+  Trainer& trained(const Setting& s, const std::string& path) {
+    if (trainer_ && last_ == s) return *trainer_;
     RunConfig config;
     const Preset& published = preset(s.preset);
     config.model = apply_preset(published, config.train);
@@ -73,11 +71,17 @@ class Course {
     trainer_ = std::make_unique<Trainer>(std::move(parts.model),
                                          std::move(parts.dataset), config.train,
                                          "", parts.data_info);
-    if (losses) trainer_->add(*losses);
-    trainer_->run({.stop_at = s.stop_at,
-                   .interrupted = [] { return caught_signal() != 0; }});
+    steps_.losses.clear();
+    trainer_->add(steps_);
+    trainer_->run({.interrupted = [] { return caught_signal() != 0; }});
     last_ = s;
     return *trainer_;
+  }
+
+  double step_loss(const Setting& s, const std::string& path,
+                   std::size_t step) {
+    trained(s, path);
+    return step < steps_.losses.size() ? steps_.losses[step] : std::nan("");
   }
 
   double loss(const Setting& s, const std::string& path, Split split) {
@@ -93,6 +97,7 @@ class Course {
   std::string folder_;
   std::set<std::string> missing_;
   std::unique_ptr<Trainer> trainer_;
+  StepLosses steps_;  // of trainer_, a training of last_
   Setting last_;
 };
 
@@ -135,18 +140,21 @@ Number mean_loss(std::string what, double published, Setting s) {
           }};
 }
 
-Number step_loss(std::string what, double published, Setting s,
-                 std::size_t step) {
-  s.stop_at = static_cast<std::int64_t>(step) + 1;
-  return {std::move(what),
+// A loss of the training itself.
+struct StepLoss {
+  std::size_t step;
+  double loss;
+};
+
+Number step_loss(std::string_view what, const StepLoss& published,
+                 const Setting& s) {
+  return {fmt::format("{}, loss at step {}", what, published.step),
           "names.txt",
-          published,
+          published.loss,
           1e-4,
           6,
-          [s, step](Course& course, const std::string& path) {
-            StepLosses losses;
-            course.trained(s, path, &losses);
-            return losses.losses.at(step);
+          [s, step = published.step](Course& course, const std::string& path) {
+            return course.step_loss(s, path, step);
           }};
 }
 
@@ -164,18 +172,16 @@ std::vector<Number> published() {
                  unsmoothed, Split::train));
   add(split_loss("the same, one added to each", "names.txt", 2.4546, 5e-5,
                  counts, Split::train));
-  for (const auto& [step, loss] : std::vector<std::pair<std::size_t, double>>{
+  for (const StepLoss& loss : std::initializer_list<StepLoss>{
            {0, 3.3179007}, {1, 3.2341597}, {9, 3.0488553}, {99, 2.6632526}})
-    add(step_loss(fmt::format("lecture MLP, loss at step {}", step), loss, mlp,
-                  step));
+    add(step_loss("lecture MLP", loss, mlp));
   add(split_loss("lecture MLP, train", "names.txt", 2.037664, 5e-4, mlp,
                  Split::train, 6));
   add(split_loss("lecture MLP, dev", "names.txt", 2.106990, 5e-4, mlp,
                  Split::validation, 6));
-  for (const auto& [step, loss] : std::vector<std::pair<std::size_t, double>>{
+  for (const StepLoss& loss : std::initializer_list<StepLoss>{
            {0, 3.3238626}, {1, 3.2736192}, {9, 3.0949147}, {99, 2.5489874}})
-    add(step_loss(fmt::format("lecture BatchNorm, loss at step {}", step), loss,
-                  norm, step));
+    add(step_loss("lecture BatchNorm", loss, norm));
   add(split_loss("lecture BatchNorm, train", "names.txt", 2.067415, 5e-4, norm,
                  Split::train, 6));
   add(split_loss("lecture BatchNorm, dev", "names.txt", 2.105684, 5e-4, norm,

@@ -29,8 +29,6 @@ struct Options {
   int layer = -1, head = -1, frames = 8;
 };
 
-constexpr std::int64_t kMostHeads = 1 << 30;
-
 // The folders' own names, longer where two are alike.
 std::vector<std::string> names_of(const std::vector<std::string>& runs) {
   std::vector<std::string> names;

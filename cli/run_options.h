@@ -3,7 +3,9 @@
 
 #include <CLI/App.hpp>
 #include <CLI/Validators.hpp>
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -24,8 +26,25 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most);
 inline constexpr std::int64_t kAnyCount =
     std::numeric_limits<std::int64_t>::max();
 
+// Of layers or of heads in a layer: more than any model has.
+inline constexpr std::int64_t kMostHeads = 1 << 30;
+
 // An option that takes one of a few names.
 CLI::Option* choose(CLI::Option* option, const std::vector<std::string>& names);
+
+// The same for the names of an enumeration (EnumNames), and the value of one
+// that was chosen.
+template <class Enum>
+CLI::Option* choose(CLI::Option* option) {
+  const auto& names = EnumNames<Enum>::names;
+  return choose(option, {std::begin(names), std::end(names)});
+}
+template <class Enum>
+Enum chosen(std::string_view name) {
+  const auto& names = EnumNames<Enum>::names;
+  return static_cast<Enum>(std::find(std::begin(names), std::end(names), name) -
+                           std::begin(names));
+}
 
 // --threads; apply after parsing.
 CLI::Option* add_threads(CLI::App& app, int& threads);

@@ -66,6 +66,10 @@ enum class SplitRule { makemore, lecture };
 }  // namespace qkv::data
 
 template <>
+struct qkv::EnumNames<qkv::data::Split> {
+  static constexpr std::string_view names[] = {"train", "validation", "test"};
+};
+template <>
 struct qkv::EnumNames<qkv::data::SplitRule> {
   static constexpr std::string_view names[] = {"makemore", "lecture"};
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/items.h"
+#include "data/position.h"
 #include "qkv/data.h"
 
 namespace qkv::data {
@@ -49,6 +50,26 @@ class LineList {
   std::vector<Split> split_of_;  // of each item
   mutable std::once_flag sorted_once_;
   mutable std::vector<std::int64_t> sorted_;  // indices, by their text
+};
+
+// What data sets of such a list share.
+class ListDataset : public Dataset {
+ public:
+  explicit ListDataset(std::shared_ptr<const LineList> list)
+      : list_(std::move(list)) {}
+
+  std::string_view kind() const final { return "lines"; }
+  const Tokenizer& tokenizer() const final { return list_->tokenizer(); }
+  std::string prompt(std::int64_t) const final { return ""; }
+  std::string judge(std::string_view text) const final {
+    return list_->judge(text);
+  }
+  std::string state() const final { return position_.str(); }
+  void set_state(const std::string& state) final { position_.set(state); }
+
+ protected:
+  std::shared_ptr<const LineList> list_;
+  Position position_;
 };
 
 }  // namespace qkv::data

@@ -9,7 +9,7 @@ namespace qkv::data {
 
 LineWindows::LineWindows(std::shared_ptr<const LineList> list,
                          std::int64_t window)
-    : list_(std::move(list)), window_(window) {
+    : ListDataset(std::move(list)), window_(window) {
   const auto boundary =
       static_cast<std::int32_t>(*list_->tokenizer().start_token());
   for (const Split split : {Split::train, Split::validation, Split::test}) {

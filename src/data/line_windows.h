@@ -3,18 +3,15 @@
 #pragma once
 
 #include "data/line_list.h"
-#include "data/position.h"
 
 namespace qkv::data {
 
-class LineWindows final : public Dataset {
+class LineWindows final : public ListDataset {
  public:
   // window: tokens of an example.
   LineWindows(std::shared_ptr<const LineList> list, std::int64_t window);
 
-  std::string_view kind() const override { return "lines"; }
   std::string describe() const override;
-  const Tokenizer& tokenizer() const override { return list_->tokenizer(); }
   std::int64_t block_size() const override { return window_; }
   // Batches go on with the generator that drew the weights, as the lectures'.
   void start(TorchRng& rng) override { position_.rng = rng; }
@@ -22,12 +19,6 @@ class LineWindows final : public Dataset {
   std::int64_t examples(Split split) const override;
   Batch evaluation(Split split, std::int64_t first,
                    std::int64_t count) const override;
-  std::string prompt(std::int64_t) const override { return ""; }
-  std::string judge(std::string_view text) const override {
-    return list_->judge(text);
-  }
-  std::string state() const override { return position_.str(); }
-  void set_state(const std::string& state) override { position_.set(state); }
 
  private:
   // targets (B,1): of the last position.
@@ -35,13 +26,11 @@ class LineWindows final : public Dataset {
   void fill(Batch& batch, std::int64_t row, Split split,
             std::int64_t example) const;
 
-  std::shared_ptr<const LineList> list_;
   std::int64_t window_;
   // Of each split, item by item: window_ start tokens, the item, a start token
   // for its end. Example e of item i begins at e + i·window_.
   std::array<std::vector<std::int32_t>, 3> streams_;
   std::array<std::vector<std::int64_t>, 3> begins_;  // of each example
-  Position position_;
 };
 
 }  // namespace qkv::data

@@ -6,7 +6,6 @@
 #include "data/kinds.h"
 #include "data/line_list.h"
 #include "data/line_windows.h"
-#include "data/position.h"
 #include "data/python_lines.h"
 #include "qkv/io.h"
 
@@ -18,16 +17,14 @@ namespace {
 constexpr std::size_t kLongestItem = 16384;
 
 // Whole items, each a row of a batch, as makemore trains on them.
-class Lines final : public Dataset {
+class Lines final : public ListDataset {
  public:
   explicit Lines(std::shared_ptr<const LineList> list)
-      : list_(std::move(list)) {
+      : ListDataset(std::move(list)) {
     position_.fingerprint = list_->fingerprint();
   }
 
-  std::string_view kind() const override { return "lines"; }
   std::string describe() const override { return list_->describe(); }
-  const Tokenizer& tokenizer() const override { return list_->tokenizer(); }
   std::int64_t block_size() const override {
     return list_->items().longest() + 1;
   }
@@ -61,13 +58,6 @@ class Lines final : public Dataset {
     return batch;
   }
 
-  std::string prompt(std::int64_t) const override { return ""; }
-  std::string judge(std::string_view text) const override {
-    return list_->judge(text);
-  }
-  std::string state() const override { return position_.str(); }
-  void set_state(const std::string& state) override { position_.set(state); }
-
  private:
   void fill(Batch& batch, std::int64_t row, std::int64_t item) const {
     const std::int64_t offset = row * block_size();
@@ -76,9 +66,6 @@ class Lines final : public Dataset {
              batch.ids.data<std::int64_t>() + offset,
              batch.targets.data<std::int64_t>() + offset);
   }
-
-  std::shared_ptr<const LineList> list_;
-  Position position_;
 };
 
 std::unique_ptr<Dataset> as_configured(std::shared_ptr<const LineList> list,

@@ -6,23 +6,17 @@ namespace qkv {
 namespace {
 
 struct BigramConfig {
+  static constexpr std::string_view kind = "bigram";
   std::int64_t vocab_size = 0;
   std::int64_t block_size = 64;
 };
 
 template <class Visitor>
 void visit_fields(Visitor&& visit, BigramConfig& c) {
-  constexpr double kMany = 1 << 30;
-  visit(c.vocab_size, Field{"vocab_size", "different tokens", 1, kMany});
-  visit(c.block_size, Field{"block_size", "tokens of a sequence", 1, kMany});
+  visit_sequence(visit, c);
 }
 
-struct BigramTraits {
-  static constexpr std::string_view kind = "bigram";
-  static std::unique_ptr<LanguageModel> make(const BigramConfig& config);
-};
-
-class Bigram final : public ContextModel<BigramConfig, BigramTraits> {
+class Bigram final : public ContextModel<BigramConfig, Bigram> {
  public:
   explicit Bigram(const BigramConfig& config) : ContextModel(config) {
     // All tokens alike to begin with, as makemore.
@@ -41,13 +35,8 @@ class Bigram final : public ContextModel<BigramConfig, BigramTraits> {
   Tensor logits_;
 };
 
-std::unique_ptr<LanguageModel> BigramTraits::make(const BigramConfig& config) {
-  return std::make_unique<Bigram>(config);
-}
-
-const RegisterModel kBigram({BigramTraits::kind,
-                             "a table of pairs: the next token after each",
-                             ConfigOf<BigramConfig, BigramTraits>::defaults});
+const RegisterModel kBigram(
+    Bigram::described("a table of pairs: the next token after each"));
 
 }  // namespace
 }  // namespace qkv

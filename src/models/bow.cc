@@ -8,6 +8,7 @@ namespace qkv {
 namespace {
 
 struct BowConfig {
+  static constexpr std::string_view kind = "bow";
   std::int64_t vocab_size = 0;
   std::int64_t block_size = 64;
   std::int64_t n_embd = 64;
@@ -16,17 +17,10 @@ struct BowConfig {
 
 template <class Visitor>
 void visit_fields(Visitor&& visit, BowConfig& c) {
-  constexpr double kMany = 1 << 30;
-  visit(c.vocab_size, Field{"vocab_size", "different tokens", 1, kMany});
-  visit(c.block_size, Field{"block_size", "longest context, tokens", 1, kMany});
-  visit(c.n_embd, Field{"n_embd", "width of an embedding", 1, kMany});
-  visit(c.n_hidden, Field{"n_hidden", "width of the hidden layer", 1, kMany});
+  visit_sequence(visit, c);
+  visit(c.n_embd, Field{"n_embd", "width of an embedding", 1, kMost});
+  visit(c.n_hidden, Field{"n_hidden", "width of the hidden layer", 1, kMost});
 }
-
-struct BowTraits {
-  static constexpr std::string_view kind = "bow";
-  static std::unique_ptr<LanguageModel> make(const BowConfig& config);
-};
 
 // x (B,T,D) -> (B,T,D): at t the mean of positions 0 to t.
 Tensor causal_mean(const Tensor& x) {
@@ -56,7 +50,7 @@ struct BowBlock : nn::Module {
   nn::Group mlp;
 };
 
-class Bow final : public ContextModel<BowConfig, BowTraits> {
+class Bow final : public ContextModel<BowConfig, Bow> {
  public:
   explicit Bow(const BowConfig& config)
       : ContextModel(config),
@@ -88,13 +82,8 @@ class Bow final : public ContextModel<BowConfig, BowTraits> {
   nn::Linear lm_head_;
 };
 
-std::unique_ptr<LanguageModel> BowTraits::make(const BowConfig& config) {
-  return std::make_unique<Bow>(config);
-}
-
-const RegisterModel kBow({BowTraits::kind,
-                          "bag of words: the mean of all that came before",
-                          ConfigOf<BowConfig, BowTraits>::defaults});
+const RegisterModel kBow(
+    Bow::described("bag of words: the mean of all that came before"));
 
 }  // namespace
 }  // namespace qkv

@@ -48,28 +48,59 @@ Tensor checked_ids(std::string_view model, const Tensor& ids,
 void check_targets(std::string_view model, const Tensor& ids,
                    const Tensor& targets);
 
-// Config has vocab_size and block_size; Traits are ConfigOf's.
-template <class Config, class Traits>
+// More of anything than a model has.
+inline constexpr double kMost = 1 << 30;
+
+// The fields that every configuration has.
+template <class Visitor, class Config>
+void visit_sequence(Visitor& visit, Config& c) {
+  visit(c.vocab_size, Field{"vocab_size", "different tokens", 1, kMost});
+  visit(c.block_size,
+        Field{"block_size", "longest sequence, tokens", 1, kMost});
+}
+
+// ConfigOf's traits: a Model is made from its Config, or by its own create().
+template <class Config, class Model>
+struct ContextTraits {
+  static constexpr std::string_view kind = Config::kind;
+  static std::unique_ptr<LanguageModel> make(const Config& config) {
+    if constexpr (requires { Model::create(config); })
+      return Model::create(config);
+    else
+      return std::make_unique<Model>(config);
+  }
+};
+
+// Config has kind, vocab_size and block_size; Model is the class that derives
+// from this.
+template <class Config, class Model>
 class ContextModel : public LanguageModel {
+  using Description = ConfigOf<Config, ContextTraits<Config, Model>>;
+
  public:
+  // For RegisterModel.
+  static ModelKind described(std::string_view help) {
+    return {Config::kind, help, Description::defaults};
+  }
+
   explicit ContextModel(const Config& config)
       : config_(config), description_(config) {}
 
   Tensor logits(const Tensor& given, Context& context) override {
-    const Tensor ids = checked_ids(Traits::kind, given, config_.block_size);
+    const Tensor ids = checked_ids(Config::kind, given, config_.block_size);
     const std::int64_t count = ids.dim(1);
     if (!context.state) return forward(ids, count, context);
     auto* window = dynamic_cast<IdWindow*>(context.state);
     if (!window)
-      fail_input("[{}] the decode state is another model's", Traits::kind);
+      fail_input("[{}] the decode state is another model's", Config::kind);
     return with_window(ids, *window, [&](const Tensor& whole) {
       return forward(whole, count, context);
     });
   }
   Loss loss(const Tensor& given, const Tensor& targets,
             Context& context) override {
-    const Tensor ids = checked_ids(Traits::kind, given, config_.block_size);
-    check_targets(Traits::kind, ids, targets);
+    const Tensor ids = checked_ids(Config::kind, given, config_.block_size);
+    check_targets(Config::kind, ids, targets);
     if (!head_ || (context.tap && context.tap->wants({-1, "logits"})))
       return LanguageModel::loss(ids, targets, context);
     return head_loss(trunk(ids, targets.dim(1), context), head_->weight,
@@ -105,7 +136,7 @@ class ContextModel : public LanguageModel {
   const Config config_;
 
  private:
-  const ConfigOf<Config, Traits> description_;
+  const Description description_;
   const nn::Linear* head_ = nullptr;
 };
 

@@ -9,6 +9,7 @@ namespace qkv {
 namespace {
 
 struct CountsConfig {
+  static constexpr std::string_view kind = "counts";
   std::int64_t vocab_size = 0;
   std::int64_t block_size = 64;
   double smoothing = 1;
@@ -16,21 +17,14 @@ struct CountsConfig {
 
 template <class Visitor>
 void visit_fields(Visitor&& visit, CountsConfig& c) {
-  constexpr double kMany = 1 << 30;
-  visit(c.vocab_size, Field{"vocab_size", "different tokens", 1, kMany});
-  visit(c.block_size, Field{"block_size", "tokens of a sequence", 1, kMany});
+  visit_sequence(visit, c);
   visit(c.smoothing, Field{"smoothing",
                            "added to every count, so that no pair is "
                            "impossible",
                            0, 1e9});
 }
 
-struct CountsTraits {
-  static constexpr std::string_view kind = "counts";
-  static std::unique_ptr<LanguageModel> make(const CountsConfig& config);
-};
-
-class Counts final : public ContextModel<CountsConfig, CountsTraits> {
+class Counts final : public ContextModel<CountsConfig, Counts> {
  public:
   explicit Counts(const CountsConfig& config) : ContextModel(config) {
     counts_ = add_buffer(
@@ -42,8 +36,8 @@ class Counts final : public ContextModel<CountsConfig, CountsTraits> {
 
   void count(const Tensor& given, const Tensor& given_targets) override {
     const Tensor ids =
-        checked_ids(CountsTraits::kind, given, config_.block_size);
-    check_targets(CountsTraits::kind, ids, given_targets);
+        checked_ids(CountsConfig::kind, given, config_.block_size);
+    check_targets(CountsConfig::kind, ids, given_targets);
     const Tensor targets = contiguous(given_targets);
     const std::int64_t length = ids.dim(1), asked = targets.dim(1);
     const std::int64_t vocab = config_.vocab_size;
@@ -94,13 +88,8 @@ class Counts final : public ContextModel<CountsConfig, CountsTraits> {
   Tensor counts_;  // (V,V) i64, a row what followed a token
 };
 
-std::unique_ptr<LanguageModel> CountsTraits::make(const CountsConfig& config) {
-  return std::make_unique<Counts>(config);
-}
-
-const RegisterModel kCounts({CountsTraits::kind,
-                             "pairs of tokens, counted in one pass",
-                             ConfigOf<CountsConfig, CountsTraits>::defaults});
+const RegisterModel kCounts(
+    Counts::described("pairs of tokens, counted in one pass"));
 
 }  // namespace
 }  // namespace qkv

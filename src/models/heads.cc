@@ -8,6 +8,7 @@ namespace qkv {
 namespace {
 
 struct HeadsConfig {
+  static constexpr std::string_view kind = "heads";
   std::int64_t vocab_size = 0;
   std::int64_t block_size = 64;
   std::int64_t n_layer = 1;
@@ -20,13 +21,11 @@ struct HeadsConfig {
 
 template <class Visitor>
 void visit_fields(Visitor&& visit, HeadsConfig& c) {
-  constexpr double kMany = 1 << 30;
-  visit(c.vocab_size, Field{"vocab_size", "different tokens", 1, kMany});
-  visit(c.block_size, Field{"block_size", "longest context, tokens", 1, kMany});
+  visit_sequence(visit, c);
   visit(c.n_layer, Field{"n_layer", "blocks", 1, 4096});
-  visit(c.n_head, Field{"n_head", "attention heads a block", 1, kMany});
+  visit(c.n_head, Field{"n_head", "attention heads a block", 1, kMost});
   visit(c.n_embd,
-        Field{"n_embd", "model width, a multiple of the heads", 1, kMany});
+        Field{"n_embd", "model width, a multiple of the heads", 1, kMost});
   visit(
       c.feed_forward,
       Field{"feed_forward",
@@ -35,11 +34,6 @@ void visit_fields(Visitor&& visit, HeadsConfig& c) {
         Field{"residual", "a block adds to its input, through projections"});
   visit(c.norm, Field{"norm", "layer norms before each part and at the end"});
 }
-
-struct HeadsTraits {
-  static constexpr std::string_view kind = "heads";
-  static std::unique_ptr<LanguageModel> make(const HeadsConfig& config);
-};
 
 class AttentionBlock : public nn::Module {
  public:
@@ -98,8 +92,21 @@ class AttentionBlock : public nn::Module {
   std::unique_ptr<nn::LayerNorm> ln_1_, ln_2_;
 };
 
-class Heads final : public ContextModel<HeadsConfig, HeadsTraits> {
+class Heads final : public ContextModel<HeadsConfig, Heads> {
  public:
+  static std::unique_ptr<Heads> create(const HeadsConfig& config) {
+    if (config.n_embd % config.n_head != 0)
+      fail_input(
+          "n_head must divide n_embd: {} heads do not divide a width of {}",
+          config.n_head, config.n_embd);
+    if (!config.residual && config.feed_forward > 1 && config.n_layer > 1)
+      fail_input(
+          "feed_forward {} without residual does not lead back to the width "
+          "of a next block: use n_layer 1, or residual",
+          config.feed_forward);
+    return std::make_unique<Heads>(config);
+  }
+
   explicit Heads(const HeadsConfig& config)
       : ContextModel(config),
         wte_(config.vocab_size, config.n_embd),
@@ -156,22 +163,8 @@ class Heads final : public ContextModel<HeadsConfig, HeadsTraits> {
   std::unique_ptr<nn::Linear> lm_head_;
 };
 
-std::unique_ptr<LanguageModel> HeadsTraits::make(const HeadsConfig& config) {
-  if (config.n_embd % config.n_head != 0)
-    fail_input(
-        "n_head must divide n_embd: {} heads do not divide a width of {}",
-        config.n_head, config.n_embd);
-  if (!config.residual && config.feed_forward > 1 && config.n_layer > 1)
-    fail_input(
-        "feed_forward {} without residual does not lead back to the width of "
-        "a next block: use n_layer 1, or residual",
-        config.feed_forward);
-  return std::make_unique<Heads>(config);
-}
-
 const RegisterModel kHeads(
-    {HeadsTraits::kind, "from one attention head to a transformer, by switches",
-     ConfigOf<HeadsConfig, HeadsTraits>::defaults});
+    Heads::described("from one attention head to a transformer, by switches"));
 
 }  // namespace
 }  // namespace qkv

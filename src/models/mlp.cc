@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/context_model.h"
+#include "models/lecture_weights.h"
 #include "models/windows.h"
 #include "nn/group.h"
 
@@ -22,6 +23,7 @@ struct EnumNames<MlpStyle> {
 namespace {
 
 struct MlpConfig {
+  static constexpr std::string_view kind = "mlp";
   std::int64_t vocab_size = 0;
   std::int64_t block_size = 64;
   std::int64_t context = 0;
@@ -34,13 +36,10 @@ struct MlpConfig {
 
 template <class Visitor>
 void visit_fields(Visitor&& visit, MlpConfig& c) {
-  constexpr double kMany = 1 << 30;
-  visit(c.vocab_size, Field{"vocab_size", "different tokens", 1, kMany});
-  visit(c.block_size,
-        Field{"block_size", "longest sequence, tokens", 1, kMany});
-  visit(c.context, Field{"context", "tokens it sees, 0: block_size", 0, kMany});
-  visit(c.n_embd, Field{"n_embd", "width of an embedding", 1, kMany});
-  visit(c.n_hidden, Field{"n_hidden", "width of a hidden layer", 1, kMany});
+  visit_sequence(visit, c);
+  visit(c.context, Field{"context", "tokens it sees, 0: block_size", 0, kMost});
+  visit(c.n_embd, Field{"n_embd", "width of an embedding", 1, kMost});
+  visit(c.n_hidden, Field{"n_hidden", "width of a hidden layer", 1, kMost});
   visit(c.n_layer, Field{"n_layer", "hidden layers", 1, 4096});
   visit(c.batch_norm,
         Field{"batch_norm", "batch normalisation before each tanh"});
@@ -51,13 +50,14 @@ void visit_fields(Visitor&& visit, MlpConfig& c) {
               "token 0, those of the lecture on BatchNorm"});
 }
 
-struct MlpTraits {
-  static constexpr std::string_view kind = "mlp";
-  static std::unique_ptr<LanguageModel> make(const MlpConfig& config);
-};
-
-class Mlp final : public ContextModel<MlpConfig, MlpTraits> {
+class Mlp final : public ContextModel<MlpConfig, Mlp> {
  public:
+  static std::unique_ptr<Mlp> create(const MlpConfig& config) {
+    if (config.style == MlpStyle::makemore)
+      return std::make_unique<Mlp>(config);
+    return drawn_as_the_lecture<Mlp>(config);
+  }
+
   explicit Mlp(const MlpConfig& config)
       : ContextModel(config),
         context_(config.context > 0 ? config.context : config.block_size),
@@ -88,21 +88,18 @@ class Mlp final : public ContextModel<MlpConfig, MlpTraits> {
   // times 0.01; biases 0.01 of normal numbers, the head's 0.
   void draw_as_the_lecture() {
     TorchRng& rng = nn::default_rng();
-    const auto draw = [&](nn::Linear& layer, double factor, double bias) {
-      Tensor w = Tensor::empty({layer.weight.dim(1), layer.weight.dim(0)});
-      rng.randn(w);
-      NoGrad no_grad;
-      layer.weight.copy_from(transpose(scale(w, factor), 0, 1));
-      if (!layer.bias) return;
-      rng.randn(layer.bias);
-      layer.bias.copy_from(scale(layer.bias, bias));
-    };
+    NoGrad no_grad;
     rng.randn(wte_.weight);
     for (const auto& layer : hidden_) {
       const auto in = static_cast<double>(layer->weight.dim(1));
-      draw(*layer, (5.0 / 3) / std::sqrt(in), 0.01);
+      draw_weight(*layer, (5.0 / 3) / std::sqrt(in));
+      if (!layer->bias) continue;
+      rng.randn(layer->bias);
+      layer->bias.copy_from(scale(layer->bias, 0.01));
     }
-    draw(*head_, 0.01, 0);
+    draw_weight(*head_, 0.01);
+    rng.randn(head_->bias);  // drawn, and multiplied by 0
+    head_->bias.fill(0);
   }
 
   std::int64_t matmul_parameters() const override {
@@ -143,20 +140,9 @@ class Mlp final : public ContextModel<MlpConfig, MlpTraits> {
   nn::Group layers_;
 };
 
-std::unique_ptr<LanguageModel> MlpTraits::make(const MlpConfig& config) {
-  if (config.style == MlpStyle::makemore || nn::SkipInit::active())
-    return std::make_unique<Mlp>(config);
-  // The lecture's generator gives its own draws and no others.
-  const nn::SkipInit skip;
-  auto model = std::make_unique<Mlp>(config);
-  model->draw_as_the_lecture();
-  return model;
-}
-
-const RegisterModel kMlp({MlpTraits::kind,
-                          "embeddings of the last tokens through layers of "
-                          "tanh",
-                          ConfigOf<MlpConfig, MlpTraits>::defaults});
+const RegisterModel kMlp(
+    Mlp::described("embeddings of the last tokens through layers of "
+                   "tanh"));
 
 }  // namespace
 }  // namespace qkv

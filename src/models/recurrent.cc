@@ -6,21 +6,21 @@
 namespace qkv {
 namespace {
 
+// Of the model that is named for its cell.
+template <class CellType>
 struct RecurrentConfig {
+  static constexpr std::string_view kind = CellType::kind;
   std::int64_t vocab_size = 0;
   std::int64_t block_size = 64;
   std::int64_t n_embd = 64;
   std::int64_t n_hidden = 64;
 };
 
-template <class Visitor>
-void visit_fields(Visitor&& visit, RecurrentConfig& c) {
-  constexpr double kMany = 1 << 30;
-  visit(c.vocab_size, Field{"vocab_size", "different tokens", 1, kMany});
-  visit(c.block_size,
-        Field{"block_size", "tokens that training goes back", 1, kMany});
-  visit(c.n_embd, Field{"n_embd", "width of an embedding", 1, kMany});
-  visit(c.n_hidden, Field{"n_hidden", "width of the hidden state", 1, kMany});
+template <class Visitor, class CellType>
+void visit_fields(Visitor&& visit, RecurrentConfig<CellType>& c) {
+  visit_sequence(visit, c);
+  visit(c.n_embd, Field{"n_embd", "width of an embedding", 1, kMost});
+  visit(c.n_hidden, Field{"n_hidden", "width of the hidden state", 1, kMost});
 }
 
 // One linear of [x, h] taken apart, so that all tokens' x are multiplied at
@@ -204,15 +204,13 @@ class RecurrentState final : public DecodeState {
 };
 
 template <class CellType>
-struct RecurrentTraits;
-
-template <class CellType>
 class Recurrent final
-    : public ContextModel<RecurrentConfig, RecurrentTraits<CellType>> {
-  using Base = ContextModel<RecurrentConfig, RecurrentTraits<CellType>>;
+    : public ContextModel<RecurrentConfig<CellType>, Recurrent<CellType>> {
+  using Config = RecurrentConfig<CellType>;
+  using Base = ContextModel<Config, Recurrent>;
 
  public:
-  explicit Recurrent(const RecurrentConfig& config)
+  explicit Recurrent(const Config& config)
       : Base(config),
         wte_(config.vocab_size, config.n_embd),
         cell_(config.n_embd, config.n_hidden),
@@ -237,7 +235,7 @@ class Recurrent final
         slots, cell_.carried(), this->config_.n_hidden, wte_.weight.dtype());
   }
   std::int64_t matmul_parameters() const override {
-    const RecurrentConfig& c = this->config_;
+    const Config& c = this->config_;
     return cell_.gates() * (c.n_embd + c.n_hidden) * c.n_hidden +
            c.n_hidden * c.vocab_size;
   }
@@ -299,24 +297,11 @@ class Recurrent final
   std::vector<Tensor> start_;
 };
 
-template <class CellType>
-struct RecurrentTraits {
-  static constexpr std::string_view kind = CellType::kind;
-  static std::unique_ptr<LanguageModel> make(const RecurrentConfig& config) {
-    return std::make_unique<Recurrent<CellType>>(config);
-  }
-};
-
-template <class CellType>
-ModelKind described(std::string_view help) {
-  return {CellType::kind, help,
-          ConfigOf<RecurrentConfig, RecurrentTraits<CellType>>::defaults};
-}
-const RegisterModel kRnn(described<RnnCell>(
+const RegisterModel kRnn(Recurrent<RnnCell>::described(
     "recurrent network: one vector, rewritten at every token"));
-const RegisterModel kGru(
-    described<GruCell>("recurrent network with gates for what is rewritten"));
-const RegisterModel kLstm(described<LstmCell>(
+const RegisterModel kGru(Recurrent<GruCell>::described(
+    "recurrent network with gates for what is rewritten"));
+const RegisterModel kLstm(Recurrent<LstmCell>::described(
     "recurrent network with a memory cell that gates keep"));
 
 }  // namespace

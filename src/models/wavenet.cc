@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "models/context_model.h"
+#include "models/lecture_weights.h"
 #include "models/windows.h"
 #include "nn/group.h"
 
@@ -21,6 +22,7 @@ struct EnumNames<WaveNetForm> {
 namespace {
 
 struct WaveNetConfig {
+  static constexpr std::string_view kind = "wavenet";
   std::int64_t vocab_size = 0;
   std::int64_t block_size = 64;
   std::int64_t n_level = 3;
@@ -32,14 +34,11 @@ struct WaveNetConfig {
 
 template <class Visitor>
 void visit_fields(Visitor&& visit, WaveNetConfig& c) {
-  constexpr double kMany = 1 << 30;
-  visit(c.vocab_size, Field{"vocab_size", "different tokens", 1, kMany});
-  visit(c.block_size,
-        Field{"block_size", "longest sequence, tokens", 1, kMany});
+  visit_sequence(visit, c);
   visit(c.n_level,
         Field{"n_level", "levels; it sees 2 to their number tokens", 1, 16});
-  visit(c.n_embd, Field{"n_embd", "width of an embedding", 1, kMany});
-  visit(c.n_hidden, Field{"n_hidden", "width of a level", 1, kMany});
+  visit(c.n_embd, Field{"n_embd", "width of an embedding", 1, kMost});
+  visit(c.n_hidden, Field{"n_hidden", "width of a level", 1, kMost});
   visit(c.batch_norm,
         Field{"batch_norm", "batch normalisation before each tanh"});
   visit(c.form,
@@ -48,13 +47,12 @@ void visit_fields(Visitor&& visit, WaveNetConfig& c) {
               "positions at once by convolutions"});
 }
 
-struct WaveNetTraits {
-  static constexpr std::string_view kind = "wavenet";
-  static std::unique_ptr<LanguageModel> make(const WaveNetConfig& config);
-};
-
-class WaveNet final : public ContextModel<WaveNetConfig, WaveNetTraits> {
+class WaveNet final : public ContextModel<WaveNetConfig, WaveNet> {
  public:
+  static std::unique_ptr<WaveNet> create(const WaveNetConfig& config) {
+    return drawn_as_the_lecture<WaveNet>(config);
+  }
+
   explicit WaveNet(const WaveNetConfig& config)
       : ContextModel(config), wte_(config.vocab_size, config.n_embd) {
     add_module("wte", wte_);
@@ -74,16 +72,12 @@ class WaveNet final : public ContextModel<WaveNetConfig, WaveNetTraits> {
   // Weights (in,out) of normal numbers over √in, the head's a tenth of that;
   // biases 0.
   void draw_as_the_lecture() {
-    TorchRng& rng = nn::default_rng();
-    const auto draw = [&](nn::Linear& layer, double factor) {
-      Tensor w = Tensor::empty({layer.weight.dim(1), layer.weight.dim(0)});
-      rng.randn(w);
-      NoGrad no_grad;
-      const auto in = static_cast<double>(w.dim(0));
-      layer.weight.copy_from(transpose(scale(w, factor / std::sqrt(in)), 0, 1));
+    nn::default_rng().randn(wte_.weight);
+    const auto draw = [](nn::Linear& layer, double factor) {
+      const auto in = static_cast<double>(layer.weight.dim(1));
+      draw_weight(layer, factor / std::sqrt(in));
       if (layer.bias) layer.bias.fill(0);
     };
-    rng.randn(wte_.weight);
     for (const auto& level : levels_) draw(level->linear, 1);
     draw(*lm_head_, 0.1);
   }
@@ -166,19 +160,8 @@ class WaveNet final : public ContextModel<WaveNetConfig, WaveNetTraits> {
   std::unique_ptr<nn::Linear> lm_head_;
 };
 
-std::unique_ptr<LanguageModel> WaveNetTraits::make(
-    const WaveNetConfig& config) {
-  if (nn::SkipInit::active()) return std::make_unique<WaveNet>(config);
-  // The lecture's generator gives its own draws and no others.
-  const nn::SkipInit skip;
-  auto model = std::make_unique<WaveNet>(config);
-  model->draw_as_the_lecture();
-  return model;
-}
-
 const RegisterModel kWaveNet(
-    {WaveNetTraits::kind, "the context joined two by two, level by level",
-     ConfigOf<WaveNetConfig, WaveNetTraits>::defaults});
+    WaveNet::described("the context joined two by two, level by level"));
 
 }  // namespace
 }  // namespace qkv

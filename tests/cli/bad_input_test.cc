@@ -7,22 +7,12 @@
 #include <filesystem>
 #include <sstream>
 
+#include "tests/cli/refused.h"
 #include "tests/support/files.h"
 #include "tests/support/program.h"
 
 namespace qkv::test {
 namespace {
-
-// The program refuses: exit code, one line, holding every part.
-void expect_refused(const Ran& ran, int code,
-                    const std::vector<std::string>& parts) {
-  EXPECT_EQ(ran.code, code) << ran.err;
-  EXPECT_EQ(ran.out, "");
-  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
-  for (const std::string& part : parts)
-    EXPECT_NE(ran.err.find(part), std::string::npos)
-        << "lacks '" << part << "': " << ran.err;
-}
 
 struct BadInput : ::testing::Test {
   TempFolder folder;

@@ -312,6 +312,19 @@ TEST(TrainRun, ADryRunTrainsNothing) {
   EXPECT_TRUE(folder.names().empty());
 }
 
+TEST(TrainRun, ASnapshotOfAWindowHoldsAllOfIt) {
+  TempFolder folder;
+  const std::string names = write_bytes(folder / "n", "emma\nmia\nana\nleo\n");
+  const Ran ran =
+      run_qkv({"train", "--lines", names, "--window", "3", "--model", "heads",
+               "--n-embd", "8", "--steps", "1", "--snapshot-attention", "1",
+               "--quiet", "--out", folder / "run"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const io::SafetensorsFile file(folder /
+                                 "run/attention/step-0000000001.safetensors");
+  EXPECT_EQ(file.read("weights").shape(), Shape({1, 1, 3, 3}));
+}
+
 TEST(TrainRun, BuffersComeAlongWithInitFrom) {
   TempFolder folder;
   const std::string names = write_bytes(folder / "n", "emma\nmia\nana\nleo\n");

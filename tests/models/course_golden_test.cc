@@ -6,7 +6,7 @@
 #include "qkv/autograd.h"
 #include "qkv/io.h"
 #include "qkv/model.h"
-#include "tests/support/compare.h"
+#include "tests/models/golden_model.h"
 
 namespace qkv {
 namespace {
@@ -40,9 +40,8 @@ const Variant kVariants[] = {
 class CourseGolden : public ::testing::TestWithParam<Variant> {
  protected:
   void check(DType dtype, double tolerance) {
-    const io::SafetensorsFile file(std::string(QKV_SOURCE_DIR) +
-                                   "/tests/golden/course_" + GetParam().name +
-                                   ".safetensors");
+    const io::SafetensorsFile file =
+        test::golden_file(std::string("course_") + GetParam().name);
     const auto config = model_config(GetParam().kind);
     json fields = GetParam().config;
     fields["vocab_size"] = 7;
@@ -51,22 +50,15 @@ class CourseGolden : public ::testing::TestWithParam<Variant> {
         fields, [&](FieldVisitor& v) { config->visit(v); }, "test");
     const auto model = config->make();
     model->to(dtype);
-    std::map<std::string, Tensor> weights;
-    for (const auto& entry : file.entries())
-      if (entry.name.starts_with("weight."))
-        weights[entry.name.substr(7)] = file.read(entry.name);
-    model->load(weights);
+    test::load_golden_weights(*model, file);
     const Tensor ids = file.read("ids"), targets = file.read("targets");
     Context training{.training = true};
 
     const Loss loss = model->loss(ids, targets, training);
     EXPECT_TRUE(test::near(loss.mean, file.read("loss"), tolerance));
     backward(loss.mean);
-    for (const auto& p : model->parameters()) {
-      SCOPED_TRACE(p.name);
-      EXPECT_TRUE(
-          test::near(p.tensor.grad(), file.read("grad." + p.name), tolerance));
-    }
+    EXPECT_EQ(test::expect_golden_gradients(*model, file, tolerance),
+              std::ssize(model->parameters()));
     bool norms = false;
     for (const auto& s : model->state())
       if (file.find("after." + s.name)) {

@@ -4,7 +4,7 @@
 #include "qkv/autograd.h"
 #include "qkv/io.h"
 #include "qkv/model.h"
-#include "tests/support/compare.h"
+#include "tests/models/golden_model.h"
 
 namespace qkv {
 namespace {
@@ -50,16 +50,11 @@ const Variant kVariants[] = {
 class GptGolden : public ::testing::TestWithParam<Variant> {
  protected:
   void check(DType dtype, double tolerance) {
-    const io::SafetensorsFile file(std::string(QKV_SOURCE_DIR) +
-                                   "/tests/golden/gpt_" + GetParam().name +
-                                   ".safetensors");
+    const io::SafetensorsFile file =
+        test::golden_file(std::string("gpt_") + GetParam().name);
     auto model = make_gpt(GetParam().config);
     model->to(dtype);
-    std::map<std::string, Tensor> weights;
-    for (const auto& entry : file.entries())
-      if (entry.name.starts_with("weight."))
-        weights[entry.name.substr(7)] = file.read(entry.name);
-    model->load(weights);
+    const int weights = test::load_golden_weights(*model, file);
 
     const Tensor ids = file.read("ids"), targets = file.read("targets");
     Context context;
@@ -69,15 +64,7 @@ class GptGolden : public ::testing::TestWithParam<Variant> {
     EXPECT_TRUE(test::near(loss.mean, file.read("loss"), tolerance));
     EXPECT_EQ(loss.tokens, 16);
     backward(loss.mean);
-    int compared = 0;
-    for (const auto& p : model->parameters()) {
-      const std::string name = "grad." + p.name;
-      if (!file.find(name)) continue;  // the second name of a tied weight
-      SCOPED_TRACE(p.name);
-      EXPECT_TRUE(test::near(p.tensor.grad(), file.read(name), tolerance));
-      ++compared;
-    }
-    EXPECT_EQ(compared, static_cast<int>(weights.size()));
+    EXPECT_EQ(test::expect_golden_gradients(*model, file, tolerance), weights);
   }
 };
 

@@ -13,49 +13,16 @@
 #include "tests/support/compare.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
+#include "tests/train/small_run.h"
 
 namespace qkv {
 namespace {
 
+using test::make_trainer;
 using test::same_bits;
+using test::small_model;
+using test::small_run;
 using test::TempFolder;
-
-GptConfig small_model() {
-  return {.block_size = 11,
-          .n_layer = 2,
-          .n_head = 2,
-          .n_embd = 16,
-          .embd_dropout = 0.1,
-          .attn_dropout = 0.2,
-          .resid_dropout = 0.1};
-}
-
-TrainConfig small_run() {
-  TrainConfig c;
-  c.steps = 20;
-  c.batch_size = 4;
-  c.schedule = optim::ScheduleKind::cosine;
-  c.warmup_steps = 5;
-  c.min_lr = 1e-4;
-  c.grad_clip = 1;
-  c.eval_every = 5;
-  c.eval_batches = 2;
-  c.seed = 11;
-  return c;
-}
-
-std::unique_ptr<Trainer> make_trainer(const std::string& folder,
-                                      const TrainConfig& config,
-                                      GptConfig model = small_model()) {
-  nn::manual_seed(static_cast<std::uint64_t>(config.seed));
-  auto dataset = data::open({.task = "sort"}, {}, nn::default_rng());
-  model.vocab_size = dataset->tokenizer().vocab_size();
-  model.block_size = dataset->block_size();
-  auto gpt = make_gpt(model);
-  dataset->start(nn::default_rng());
-  return std::make_unique<Trainer>(std::move(gpt), std::move(dataset), config,
-                                   folder, "{}");
-}
 
 // Everything a run's future depends on, out of its last checkpoint.
 void expect_same_run(const std::string& a, const std::string& b) {
@@ -264,81 +231,6 @@ TEST(Trainer, AResumeUnderAnotherConfigurationIsRefusedFieldByField) {
           "n_layer: 1 here, 2 there"})
       EXPECT_NE(message.find(part), std::string::npos) << message;
   }
-}
-
-TEST(Trainer, AForgedStateIsNamed) {
-  TempFolder folder;
-  make_trainer(folder.path(), small_run())->run({.stop_at = 2});
-  const std::string path = folder / "last.safetensors";
-  Checkpoint good = read_checkpoint(path, ReadOptimizer::yes);
-  const auto model = good.model->make();
-  model->load(good.weights);
-  std::vector<nn::NamedTensor> moments;
-  for (const auto& [name, tensor] : good.optimizer)
-    moments.push_back({name, tensor});
-  using nlohmann::json;
-  const std::pair<const char*, json> forged[] = {{"step", -1},
-                                                 {"step", 1.5},
-                                                 {"step", 1LL << 62},
-                                                 {"step", "2"},
-                                                 {"updates", 3},
-                                                 {"tokens_seen", -5},
-                                                 {"best_step", -2},
-                                                 {"elapsed_seconds", -1.0},
-                                                 {"elapsed_seconds", "x"},
-                                                 {"data_position", 7},
-                                                 {"data_position", "{}"},
-                                                 {"evaluated_step", nullptr}};
-  for (const auto& [field, value] : forged) {
-    SCOPED_TRACE(std::string(field) + " " + value.dump());
-    json info = good.info;
-    info["state"][field] = value;
-    write_checkpoint(path, *model, *good.tokenizer, moments, info);
-    auto trainer = make_trainer(folder.path(), small_run());
-    EXPECT_ERROR(input, "last.safetensors", trainer->resume(path));
-    EXPECT_EQ(trainer->steps_done(), 0);
-  }
-  for (const char* part : {"state", "train", "data"}) {
-    json info = good.info;
-    info[part] = json::array({1});
-    write_checkpoint(path, *model, *good.tokenizer, moments, info);
-    EXPECT_ERROR(input, part, read_checkpoint(path, ReadOptimizer::yes));
-  }
-}
-
-TEST(Trainer, ACheckpointThatCannotBeTrustedIsNamed) {
-  TempFolder folder;
-  make_trainer(folder.path(), small_run())->run({.stop_at = 1});
-  const std::string path = folder / "last.safetensors";
-  const io::SafetensorsFile file(path);
-  const auto description = nlohmann::json::parse(file.metadata().at("qkv"));
-  io::NamedTensors tensors;
-  for (const auto& entry : file.entries())
-    tensors.emplace_back(entry.name, file.read(entry.name));
-  const auto write = [&](const nlohmann::json& text) {
-    io::write_safetensors(path, tensors, {{"qkv", text.dump()}},
-                          {.checksums = true});
-  };
-  for (const auto& [field, value] : description["model"]["config"].items()) {
-    auto text = description;
-    text["model"]["config"].erase(field);
-    write(text);
-    EXPECT_ERROR(input,
-                 "last.safetensors: model: field '" + field + "' is missing",
-                 load_bundle(path));
-  }
-  auto text = description;
-  text["model"]["config"]["n_head"] = 3;
-  write(text);
-  EXPECT_ERROR(input, "last.safetensors: n_head must divide n_embd",
-               load_bundle(path));
-  text["model"]["kind"] = "gtp";
-  write(text);
-  EXPECT_ERROR(input, "last.safetensors: model: there is no model 'gtp'",
-               load_bundle(path));
-  tensors[3].second.data<float>()[1] = std::nanf("");
-  write(description);
-  EXPECT_ERROR(numeric, tensors[3].first.substr(6), load_bundle(path));
 }
 
 // An observer whose file cannot be written.
