@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <CLI/App.hpp>
 #include <charconv>
 #include <filesystem>
 

@@ -1,10 +1,11 @@
 // Subcommands: one file each, registered by one static.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "cli/cli11_fwd.h"
 
 namespace qkv::cli {
 

@@ -1,5 +1,6 @@
 #include "cli/command_page.h"
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <cctype>
 

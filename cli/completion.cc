@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <memory>
 

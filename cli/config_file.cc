@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <cctype>
 
@@ -9,6 +10,7 @@
 #include "cli/toml.h"
 #include "core/check.h"
 #include "core/fields_json.h"
+#include "core/json.h"
 
 namespace qkv::cli {
 namespace {

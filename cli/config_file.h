@@ -3,7 +3,7 @@
 // from [data], [model] and [train] and its other options from [run].
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

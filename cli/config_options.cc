@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
+
+#include "core/json.h"
 
 namespace qkv::cli {
 namespace {

@@ -1,11 +1,11 @@
 // The fields of a configuration as command line options.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <functional>
 #include <map>
 #include <string>
 
+#include "cli/cli11_fwd.h"
 #include "core/fields_json.h"
 
 namespace qkv::cli {

@@ -1,9 +1,9 @@
 // qkv eval: how well a model predicts.
 #include <fmt/core.h>
 
+#include <CLI/App.hpp>
 #include <chrono>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/run_options.h"

@@ -1,9 +1,9 @@
 // qkv info: what a run, a file or this machine holds.
 #include <fmt/core.h>
 
+#include <CLI/App.hpp>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "bundle/checkpoint.h"
 #include "cli/command.h"

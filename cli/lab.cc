@@ -1,9 +1,9 @@
 // qkv lab: the experiments behind the claims.
 #include <fmt/core.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/lab/experiment.h"
@@ -23,22 +23,43 @@ namespace fs = std::filesystem;
 struct Options {
   std::string name, out;
   int threads = 0;
-  bool json = false;
+  bool json = false, quick = false;
 };
 
 void print(const lab::Experiment& experiment, const lab::Report& report) {
-  fmt::print("{}: {}\n\n{}\n", experiment.name, experiment.question,
-             lab::table_text(report));
+  fmt::print("{}: {}\n", experiment.name, experiment.question);
+  for (const lab::Table& table : report.tables)
+    fmt::print("\n{}", lab::table_text(table));
+  fmt::print("\n");
   for (const std::string& line : wrap(report.see, 80)) fmt::print("{}\n", line);
 }
 
 void print_json(const lab::Experiment& experiment, const lab::Report& report) {
+  nlohmann::ordered_json tables = nlohmann::ordered_json::array();
+  for (const lab::Table& table : report.tables)
+    tables.push_back({{"title", table.title},
+                      {"columns", table.columns},
+                      {"rows", table.rows}});
   fmt::print("{}\n",
              json_line(nlohmann::ordered_json{{"experiment", experiment.name},
                                               {"question", experiment.question},
-                                              {"columns", report.columns},
-                                              {"rows", report.rows},
+                                              {"tables", tables},
                                               {"see", report.see}}));
+}
+
+void write_pictures(const lab::Experiment& experiment,
+                    const lab::Report& report, const std::string& folder) {
+  if (report.pictures.empty()) return;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail_io("{}: cannot be made: {}", folder, error.message());
+  for (const lab::NamedPicture& drawn : report.pictures) {
+    const std::string name =
+        experiment.name + (drawn.name.empty() ? "" : "-" + drawn.name) + ".svg";
+    const std::string path = (fs::path(folder) / name).string();
+    write_picture(path, drawn.picture);
+    note("wrote " + path);
+  }
 }
 
 int run(const Options& options) {
@@ -55,22 +76,22 @@ int run(const Options& options) {
   if (std::find(names.begin(), names.end(), options.name) == names.end())
     fail_input("there is no experiment '{}'{}; qkv lab lists them",
                options.name, did_you_mean(options.name, names));
+  const lab::Lab lab(options.quick);
   bool first = true;
   for (const auto& experiment : lab::experiments()) {
     if (options.name != "all" && options.name != experiment.name) continue;
-    const lab::Report report = experiment.run();
-    if (caught_signal() != 0) return 128 + caught_signal();
+    lab::Report report;
+    try {
+      report = experiment.run(lab);
+      lab.check();
+    } catch (const lab::Interrupted&) {
+      return 128 + caught_signal();
+    }
     if (!options.json && !first) fmt::print("\n");
     first = false;
     (options.json ? print_json : print)(experiment, report);
-    if (options.out.empty() || !report.curves) continue;
-    std::error_code error;
-    fs::create_directories(options.out, error);
-    if (error) fail_io("{}: cannot be made: {}", options.out, error.message());
-    const std::string path =
-        (fs::path(options.out) / (experiment.name + ".svg")).string();
-    write_picture(path, plot::draw_curves(*report.curves));
-    note("wrote " + path);
+    std::fflush(stdout);
+    if (!options.out.empty()) write_pictures(experiment, report, options.out);
   }
   return kDone;
 }
@@ -89,8 +110,11 @@ const RegisterCommand kLab({
                          "The experiment, or all; none: a list of them")
               ->type_name("NAME");
           app.add_option("--out", options->out,
-                         "Folder for a picture of each, NAME.svg")
+                         "Folder for the pictures: NAME.svg, NAME-what.svg")
               ->type_name("DIR");
+          app.add_flag("--quick", options->quick,
+                       "A twentieth of the training: how it runs, not what "
+                       "comes out");
           add_threads(app, options->threads);
           app.add_flag("--json", options->json, "A JSON object an experiment");
           return [options] { return run(*options); };

@@ -1,10 +1,10 @@
 // qkv ladder: the whole course on one data set, rung by rung.
 #include <fmt/core.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/draw_sample.h"

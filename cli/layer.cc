@@ -2,10 +2,10 @@
 // gradients.
 #include <fmt/core.h>
 
+#include <CLI/App.hpp>
 #include <charconv>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/run_options.h"

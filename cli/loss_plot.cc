@@ -10,6 +10,7 @@
 #include "cli/run_folder.h"
 #include "cli/run_log.h"
 #include "cli/terminal.h"
+#include "core/json.h"
 #include "qkv/error.h"
 #include "qkv/plot.h"
 

@@ -3,10 +3,10 @@
 
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/json.h"
 #include "qkv/train.h"
 
 namespace qkv::cli {

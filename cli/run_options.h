@@ -1,8 +1,6 @@
 // Options that several subcommands share.
 #pragma once
 
-#include <CLI/App.hpp>
-#include <CLI/Validators.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -13,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/cli11_fwd.h"
 #include "qkv/bundle.h"
 #include "qkv/data.h"
 

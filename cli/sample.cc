@@ -1,9 +1,9 @@
 // qkv sample: text from a trained model.
 #include <fmt/core.h>
 
+#include <CLI/App.hpp>
 #include <cerrno>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "cli/command.h"

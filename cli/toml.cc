@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/check.h"
+#include "core/json.h"
 #include "qkv/io.h"
 
 namespace qkv::cli {

@@ -1,7 +1,7 @@
 // Configurations as TOML: sections of flat fields.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace qkv::cli {

@@ -1,10 +1,10 @@
 // qkv train: trains a model and keeps the run in a folder.
 #include <fmt/core.h>
 
+#include <CLI/App.hpp>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "bundle/checkpoint.h"

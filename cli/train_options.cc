@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <CLI/App.hpp>
 #include <algorithm>
 #include <map>
 #include <vector>
 
 #include "cli/run_options.h"
+#include "core/json.h"
 #include "data/task_kinds.h"
 #include "qkv/data.h"
 #include "qkv/model.h"

@@ -1,10 +1,10 @@
 // The options of qkv train.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <cstdint>
 #include <string>
 
+#include "cli/cli11_fwd.h"
 #include "cli/config_options.h"
 
 namespace qkv::cli {

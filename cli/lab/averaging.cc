@@ -67,22 +67,24 @@ double largest_difference(const Tensor& a, const Tensor& b) {
   return largest;
 }
 
-Report run() {
+Report run(const Lab&) {
   TorchRng rng(1337);
   Tensor x = Tensor::empty({kLength, kWidth});
   rng.randn(x);
   const Tensor loop = by_loop(x);
-  Report report;
-  report.columns = {"the mean of all that came before",
-                    "largest difference to the loop"};
+  Table table;
+  table.columns = {"the mean of all that came before",
+                   "largest difference to the loop"};
   const auto add = [&](const char* name, const Tensor& mean) {
-    report.rows.push_back(
+    table.rows.push_back(
         {name, fmt::format("{:.6f}", largest_difference(loop, mean))});
   };
   add("a loop over positions", loop);
   add("a matrix with rows 1/(t+1)", by_matrix(x));
   add("softmax of zeros, the future at -inf", by_softmax(x));
   add("attention whose scores are all 0", by_attention(x));
+  Report report;
+  report.tables = {table};
   report.see =
       "Averaging the past is a product with a triangular matrix; the matrix is "
       "a softmax of equal scores. Attention only lets the scores depend on "

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cctype>
 
+#include "cli/signals.h"
+#include "cli/terminal.h"
+
 namespace qkv::cli::lab {
 namespace {
 
@@ -29,14 +32,27 @@ const std::vector<Experiment>& experiments() {
   return registered();
 }
 
-std::string table_text(const Report& report) {
+std::int64_t Lab::steps(std::int64_t wanted) const {
+  return quick_ ? std::max<std::int64_t>(wanted / 20, 1) : wanted;
+}
+
+void Lab::doing(const std::string& what) const {
+  check();
+  note(what);
+}
+
+void Lab::check() const {
+  if (caught_signal() != 0) throw Interrupted{};
+}
+
+std::string table_text(const Table& table) {
   std::vector<std::size_t> widths;
-  for (std::size_t c = 0; c < report.columns.size(); ++c) {
-    widths.push_back(width_of(report.columns[c]));
-    for (const auto& row : report.rows)
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    widths.push_back(width_of(table.columns[c]));
+    for (const auto& row : table.rows)
       widths[c] = std::max(widths[c], width_of(row[c]));
   }
-  std::string out;
+  std::string out = table.title.empty() ? "" : table.title + "\n";
   const auto write = [&](const std::vector<std::string>& row) {
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c) {
@@ -47,8 +63,8 @@ std::string table_text(const Report& report) {
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   };
-  write(report.columns);
-  for (const auto& row : report.rows) write(row);
+  write(table.columns);
+  for (const auto& row : table.rows) write(row);
   return out;
 }
 

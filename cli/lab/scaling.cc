@@ -39,10 +39,10 @@ Softmax of_scores(const Tensor& q, const Tensor& k, double factor) {
   return found;
 }
 
-Report run() {
-  Report report;
-  report.columns = {"d",           "spread",       "entropy",      "gradient",
-                    "spread, ÷√d", "entropy, ÷√d", "gradient, ÷√d"};
+Report run(const Lab&) {
+  Table table;
+  table.columns = {"d",           "spread",       "entropy",      "gradient",
+                   "spread, ÷√d", "entropy, ÷√d", "gradient, ÷√d"};
   plot::Curves curves;
   curves.title = "entropy of attention against the width of a head";
   curves.x_name = "d";
@@ -60,14 +60,16 @@ Report run() {
     const Softmax scaled =
         of_scores(q, k, 1 / std::sqrt(static_cast<double>(d)));
     const auto text = [](double x) { return fmt::format("{:.2f}", x); };
-    report.rows.push_back({std::to_string(d), text(raw.spread),
-                           text(raw.entropy), text(raw.gradient),
-                           text(scaled.spread), text(scaled.entropy),
-                           text(scaled.gradient)});
+    table.rows.push_back({std::to_string(d), text(raw.spread),
+                          text(raw.entropy), text(raw.gradient),
+                          text(scaled.spread), text(scaled.entropy),
+                          text(scaled.gradient)});
     curves.series[0].points.push_back({static_cast<double>(d), raw.entropy});
     curves.series[1].points.push_back({static_cast<double>(d), scaled.entropy});
   }
-  report.curves = curves;
+  Report report;
+  report.tables = {table};
+  report.pictures = {{"", plot::draw_curves(curves)}};
   report.see =
       "Without the division the scores' spread grows as √d and the softmax "
       "puts all weight on one of 64 keys: its entropy and what a score can "

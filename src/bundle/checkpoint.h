@@ -6,9 +6,9 @@
 
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/json.h"
 #include "qkv/model.h"
 #include "qkv/tokenizer.h"
 

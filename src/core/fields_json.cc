@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "core/json.h"
 #include "core/text.h"
 
 namespace qkv {

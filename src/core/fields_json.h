@@ -1,7 +1,7 @@
 // Configurations as JSON, through their visit_fields.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -87,6 +87,22 @@ json parse_json(std::string_view text, const std::string& where) {
   return std::move(builder.result);
 }
 
+namespace {
+
+// Any bytes as a string: a file name may be no UTF-8.
+template <class Json>
+std::string dumped(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string json_line(const nlohmann::json& value) { return dumped(value); }
+
+std::string json_line(const nlohmann::ordered_json& value) {
+  return dumped(value);
+}
+
 void wrong_json_type(const std::string& where, const char* name,
                      const nlohmann::json& value) {
   fail_input("{}: '{}' has the wrong type: {}", where, name, value.type_name());

@@ -39,9 +39,7 @@ T json_value(const nlohmann::json& object, const char* name, T fallback,
 
 // One line of text, whatever bytes its strings hold: what is not UTF-8 (a file
 // name may be anything) becomes U+FFFD.
-template <class Json>
-std::string json_line(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string json_line(const nlohmann::json& value);
+std::string json_line(const nlohmann::ordered_json& value);
 
 }  // namespace qkv

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "core/check.h"
+#include "core/json.h"
 #include "core/text.h"
 
 namespace qkv::io {

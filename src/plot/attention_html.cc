@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/check.h"
+#include "core/json.h"
 #include "plot/cells.h"
 #include "plot/svg.h"
 #include "plot/theme.h"

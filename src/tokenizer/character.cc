@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "core/json.h"
 #include "core/text.h"
 
 namespace qkv {

@@ -1,7 +1,7 @@
 // A token is a character: a Unicode code point.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

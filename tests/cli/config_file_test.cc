@@ -1,8 +1,7 @@
 // --config FILE.toml: command line over file over preset, and what is refused.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "tests/cli/subcommands.h"
 
 namespace qkv::test {

@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/ladder_rungs.h"
+#include "core/json.h"
 #include "tests/support/data_files.h"
 #include "tests/support/files.h"
 #include "tests/support/program.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "qkv/io.h"
 #include "tests/cli/refused.h"
 #include "tests/plot/xml.h"

@@ -4,9 +4,9 @@
 #include <csignal>
 #include <filesystem>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "cli/run_log.h"
+#include "core/json.h"
 #include "qkv/io.h"
 #include "tests/support/compare.h"
 #include "tests/support/files.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/fields_json.h"
+#include "core/json.h"
 #include "qkv/autograd.h"
 #include "qkv/io.h"
 #include "qkv/model.h"

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/fields_json.h"
+#include "core/json.h"
 #include "qkv/autograd.h"
 #include "qkv/generate.h"
 #include "qkv/model.h"

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <regex>
 
+#include "core/json.h"
 #include "plot/number.h"
 #include "plot/theme.h"
 #include "qkv/plot.h"

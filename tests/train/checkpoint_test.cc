@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "core/json.h"
 #include "qkv/bundle.h"
 #include "qkv/io.h"
 #include "tests/support/errors.h"
