@@ -25,7 +25,7 @@ DataConfig lines(const std::string& path) {
 std::string numbers(int n) {
   std::string text;
   for (int i = 0; i < n; ++i) {
-    char line[8];
+    char line[16];
     std::snprintf(line, sizeof line, "%03d\n", i);
     text += line;
   }

@@ -1,23 +1,8 @@
 // Resuming: every kind of data set goes on where its state was taken.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
-#include "qkv/runtime.h"
 #include "tests/data/support.h"
-
-namespace {
-long allocations = 0;  // by operator new
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "tests/support/allocation_counter.h"
 
 namespace qkv::data {
 namespace {
@@ -136,11 +121,10 @@ TEST(DataSteadyState, ABatchAllocatesNothing) {
   for (const DataConfig& config : every_kind(folder)) {
     const auto d = open_seeded(config);
     for (int i = 0; i < 20; ++i) d->next(32);
-    const long before = allocations;
-    const std::int64_t misses = runtime::memory().misses;
+    const auto before = test::allocations();
     for (int i = 0; i < 20; ++i) d->next(32);
-    EXPECT_EQ(allocations, before) << d->describe();
-    EXPECT_EQ(runtime::memory().misses, misses);
+    const auto used = test::allocations() - before;
+    EXPECT_TRUE(used.news == 0 && used.misses == 0) << d->describe() << used;
   }
 }
 

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <regex>
 #include <sstream>
 
 #include "tests/docs/console.h"
 #include "tests/project/shell.h"
+#include "tests/support/pattern.h"
 
 namespace qkv::docs {
 namespace {
@@ -89,13 +89,12 @@ std::string without_code(const std::string& document) {
 // A link within the project leads to a file; one whose text is `code` to a file
 // that holds it.
 TEST(Links, LeadToWhatTheyName) {
-  const std::regex link(R"(\[(`([^`\]]+)`|[^\]]*)\]\(([^)\s#]+)[^)]*\))");
+  const std::string link = R"(\[(`([^`\]]+)`|[^\]]*)\]\(([^)\s#]+)[^)]*\))";
   for (const fs::path& file : project::project_files()) {
     if (file.extension() != ".md") continue;
     const std::string text = without_code(test::read_bytes(kSource / file));
-    for (std::sregex_iterator i(text.begin(), text.end(), link), end; i != end;
-         ++i) {
-      const std::string target = (*i)[3], code = (*i)[2];
+    for (const auto& match : test::all_found(text, link)) {
+      const std::string &target = match[3], &code = match[2];
       if (target.find("://") != std::string::npos) continue;
       const fs::path to = kSource / file.parent_path() / target;
       ASSERT_TRUE(fs::exists(to)) << file << ": " << target;

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <map>
-#include <regex>
 
 #include "core/json.h"
 #include "plot/number.h"
@@ -15,6 +14,7 @@
 #include "tests/plot/attention_case.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
+#include "tests/support/pattern.h"
 
 namespace qkv::plot {
 namespace {
@@ -182,8 +182,8 @@ nlohmann::json worked(const std::string& html, const std::string& size) {
   std::string text = element(dom, "results");
   for (const auto& [entity, c] :
        std::map<std::string, std::string>{{"&lt;", "<"}, {"&gt;", ">"}})
-    text = std::regex_replace(text, std::regex(entity), c);
-  text = std::regex_replace(text, std::regex("&amp;"), "&");
+    text = test::replaced(text, entity, c);
+  text = test::replaced(text, "&amp;", "&");
   const auto results = nlohmann::json::parse(text, nullptr, false);
   EXPECT_TRUE(results.is_object()) << "the driver did not come to its end";
   return results;
@@ -216,11 +216,12 @@ TEST_P(Browser, ShowsWhatThereIs) {
   std::map<std::pair<int, int>, int> met;
   for (const auto& cell : seen["cells"]) {
     const std::string text = cell[0];
-    std::smatch match;
-    static const std::regex kPair(
-        "^(\\d+) ‹[^]*› → (\\d+) ‹[^]*›, layer (\\d+) "
-        "head (\\d+): (masked|[<.0-9]+)[^]*$");
-    if (!std::regex_match(text, match, kPair)) continue;
+    const auto matches =
+        test::all_found(text,
+                        "^(\\d+) ‹[^]*› → (\\d+) ‹[^]*›, layer (\\d+) "
+                        "head (\\d+): (masked|[<.0-9]+)[^]*$");
+    if (matches.empty()) continue;
+    const std::vector<std::string>& match = matches[0];
     const int q = std::stoi(match[1]), k = std::stoi(match[2]);
     ++met[{q, k}];
     EXPECT_EQ(std::stoi(match[3]), layer);

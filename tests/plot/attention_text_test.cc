@@ -4,7 +4,6 @@
 
 #include <array>
 #include <limits>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "plot/token_label.h"
 #include "tests/plot/attention_case.h"
 #include "tests/support/errors.h"
+#include "tests/support/pattern.h"
 
 namespace qkv::plot {
 namespace {
@@ -21,8 +21,7 @@ constexpr Terminal kShades{.columns = 80, .colour = false, .unicode = true};
 constexpr Terminal kAscii{.columns = 80, .colour = false, .unicode = false};
 
 std::string without_colour(const std::string& text) {
-  static const std::regex kEscape("\x1b\\[[0-9;]*m");
-  return std::regex_replace(text, kEscape, "");
+  return test::replaced(text, "\x1b\\[[0-9;]*m", "");
 }
 
 std::vector<std::string> lines(const std::string& text) {

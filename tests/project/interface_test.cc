@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <regex>
 #include <set>
 
 #include "qkv/version.h"
 #include "tests/project/shell.h"
+#include "tests/support/pattern.h"
 
 namespace qkv::project {
 namespace {
@@ -75,24 +75,25 @@ std::set<std::string> exported() {
   std::set<std::string> names;
   std::istringstream lines(nm.output);
   for (std::string line; std::getline(lines, line);) {
-    std::string name = std::regex_replace(
-        line, std::regex("^[0-9a-f]+ . (vtable for |typeinfo (name )?for )?"),
-        "");
+    std::string name = test::replaced(
+        line, "^[0-9a-f]+ . (vtable for |typeinfo (name )?for )?", "");
     names.insert(name.substr(0, name.find_first_of("([")));
   }
   return names;
 }
 
 std::set<std::string> words_of(const std::string& text) {
-  static const std::regex word("\\w+");
-  return {std::sregex_token_iterator(text.begin(), text.end(), word), {}};
+  std::set<std::string> words;
+  for (const auto& match : test::all_found(text, "\\w+"))
+    words.insert(match[0]);
+  return words;
 }
 
 TEST(Interface, NothingButPublicNamesIsExported) {
   std::string headers;
   for (const std::string& header : public_headers())
     headers += read_bytes(kInclude / header);
-  headers = std::regex_replace(headers, std::regex("//[^\n]*"), "");
+  headers = test::replaced(headers, "//[^\n]*", "");
   const std::set<std::string> declared = words_of(headers);
   const std::set<std::string> names = exported();
   EXPECT_GT(names.size(), 100u);
@@ -108,15 +109,15 @@ TEST(Interface, NothingButPublicNamesIsExported) {
 TEST(Interface, EveryMarkedNameIsExported) {
   std::string names;
   for (const std::string& name : exported()) names += name + "::";
-  const std::regex marked(
-      "(?:class|struct) QKV_API (\\w+)|QKV_API[^;{]*?(\\w+)\\(");
+  const std::string marked =
+      "(?:class|struct) QKV_API (\\w+)|QKV_API[^;{]*?(\\w+)\\(";
   int found = 0;
   for (const std::string& header : public_headers()) {
     if (header == "qkv/export.h") continue;
     const std::string text = read_bytes(kInclude / header);
-    for (std::sregex_iterator i(text.begin(), text.end(), marked), end;
-         i != end; ++i, ++found) {
-      const std::string name = (*i)[1].matched ? (*i)[1] : (*i)[2];
+    for (const auto& match : test::all_found(text, marked)) {
+      ++found;
+      const std::string& name = match[1].empty() ? match[2] : match[1];
       EXPECT_NE(names.find("::" + name + "::"), std::string::npos)
           << header << ": " << name;
     }

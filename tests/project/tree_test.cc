@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <regex>
 #include <string>
 
 #include "tests/project/shell.h"
+#include "tests/support/pattern.h"
 
 namespace qkv::project {
 namespace {
@@ -13,7 +13,6 @@ namespace {
 // Complains of each line that matches, in the files that `wanted` chooses.
 template <class Wanted>
 void expect_no_line(const std::string& pattern, Wanted wanted) {
-  const std::regex regex(pattern);
   int searched = 0;
   for (const fs::path& file : project_files()) {
     if (!wanted(file)) continue;
@@ -21,7 +20,7 @@ void expect_no_line(const std::string& pattern, Wanted wanted) {
     std::ifstream in(kSource / file);
     std::string line;
     for (int number = 1; std::getline(in, line); ++number)
-      EXPECT_FALSE(line.size() < 1000 && std::regex_search(line, regex))
+      EXPECT_FALSE(line.size() < 1000 && test::found(line, pattern))
           << file.string() << ":" << number << ": " << line;
   }
   EXPECT_GT(searched, 0);
