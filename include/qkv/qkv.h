@@ -19,6 +19,7 @@
 #include "qkv/ops.h"
 #include "qkv/optim.h"
 #include "qkv/plot.h"
+#include "qkv/plot_course.h"
 #include "qkv/rng.h"
 #include "qkv/runtime.h"
 #include "qkv/shape.h"

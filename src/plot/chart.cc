@@ -34,17 +34,22 @@ Axis fitted_y(double low, double high) {
 
 Axis fitted_x(const std::vector<std::span<const Point>>& series, double last_x,
               bool log) {
-  double low = std::numeric_limits<double>::infinity();
-  double high = std::isfinite(last_x) ? last_x : 0;
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  if (std::isfinite(last_x) && last_x > 0) high = last_x;
+  bool whole = true;
   for (const auto points : series)
     for (const Point& point : points) {
       low = std::min(low, point.x);
       high = std::max(high, point.x);
+      whole = whole && point.x == std::floor(point.x);
     }
   if (!std::isfinite(low)) low = 0;
+  high = std::max(high, low);
   if (log) return {std::max(low, 1.0), std::max(high, 10.0), 0, 1, true};
   if (low < 0.1 * high) low = std::min(low, 0.0);
-  return {low, std::max(high, low + 10), 0, 1, false};  // ticks at whole steps
+  // Ticks of steps are whole numbers, so of few steps the axis is longer.
+  const double least = whole ? 10 : 1e-9 * std::max(std::abs(low), 1.0);
+  return {low, std::max(high, low + least), 0, 1, false};
 }
 
 void check_width(std::string_view operation, double width_mm) {

@@ -17,8 +17,8 @@ inline constexpr double kSwatch = 16;  // how long the sign beside a name is
 
 // The axis that holds these values; a constant gets room around it.
 Axis fitted_y(double low, double high);
-// From the first to the last of all points, at least to last_x; a log axis
-// begins at 1 or later.
+// From the first to the last of all points, at least to last_x; ten long at
+// least where all are whole numbers. A log axis begins at 1 or later.
 Axis fitted_x(const std::vector<std::span<const Point>>& series, double last_x,
               bool log);
 

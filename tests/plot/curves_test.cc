@@ -66,6 +66,23 @@ TEST(Curves, HoldOddNamesAndValues) {
   EXPECT_ERROR(input, "a width of 5 mm", draw_curves(curves));
 }
 
+// x that are no steps: the axis is as long as they are.
+TEST(Curves, FillTheWidthWithFractions) {
+  Curves curves;
+  curves.series = {{"", {{-3.0, 1}, {-1.5, 2}, {-0.2, 3}}}};
+  double from = 1e9, to = 0, tick = 0;
+  for (const Element& element : checked_svg(draw_curves(curves))) {
+    if (element.name == "text" && element.text == "−1.0")
+      tick = element.number("x");
+    if (element.name != "line" || element.number("y1") != element.number("y2"))
+      continue;
+    from = std::min(from, element.number("x1"));
+    to = std::max(to, element.number("x2"));
+  }
+  EXPECT_GT(tick, from + 0.5 * (to - from));
+  EXPECT_LT(tick, from + 0.8 * (to - from));
+}
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::string line;
