@@ -105,7 +105,8 @@ TEST(TrainRun, CtrlCSavesAndSaysHowToGoOn) {
 TEST(TrainRun, CtrlCEndsAnEvaluation) {
   TempFolder folder;
   std::string text;
-  for (int i = 0; i < 100000; ++i) text += "abcdefghij\n"[i * i % 11];
+  for (int i = 0; i < 100000; ++i)
+    text += "abcdefghij\n"[(i % 11) * (i % 11) % 11];
   const Ran ran = run_qkv(
       {"train", "--text", write_bytes(folder / "t.txt", text), "--out",
        folder / "run", "--block-size", "32", "--n-layer", "2", "--n-head", "2",
