@@ -45,7 +45,7 @@ class Course {
 
   // Where the file lies; empty where it is missing, which is said once.
   std::string file(const std::string& name) {
-    const std::string path = (fs::path(folder_) / name).string();
+    std::string path = (fs::path(folder_) / name).string();
     if (std::error_code ignored; fs::exists(path, ignored)) return path;
     if (missing_.insert(name).second)
       note(fmt::format("{} is missing: what needs it is left out", path));

@@ -6,7 +6,6 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
-#include <filesystem>
 
 #include "cli/attention_snapshots.h"
 #include "cli/command.h"
@@ -21,7 +20,6 @@
 namespace qkv::cli {
 namespace {
 
-namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> runs;
@@ -33,6 +31,7 @@ struct Options {
 // The folders' own names, longer where two are alike.
 std::vector<std::string> names_of(const std::vector<std::string>& runs) {
   std::vector<std::string> names;
+  names.reserve(runs.size());
   for (const std::string& run : runs) names.push_back(run_name(run));
   std::vector<std::string> unique = names;
   for (std::size_t i = 0; i < names.size(); ++i)

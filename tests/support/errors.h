@@ -16,7 +16,7 @@ std::string error_of(ErrorKind kind, Action action) {
   try {
     action();
   } catch (const Error& error) {
-    const std::string message = error.what();
+    std::string message = error.what();
     EXPECT_EQ(static_cast<int>(error.kind()), static_cast<int>(kind))
         << message;
     EXPECT_EQ(message.find('\n'), message.npos) << message;
