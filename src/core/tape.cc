@@ -77,7 +77,8 @@ class NoBackwardNode final : public Node {
 class CustomNode final : public Node {
  public:
   using Gradient = std::function<std::vector<Tensor>(const Tensor&)>;
-  CustomNode(std::string name, Gradient gradient, std::vector<Tensor> inputs)
+  CustomNode(std::string name, Gradient gradient,
+             const std::vector<Tensor>& inputs)
       : name_(std::move(name)), gradient_(std::move(gradient)) {
     for (const Tensor& input : inputs)
       inputs_.push_back({input.shape(), input.dtype()});
@@ -196,6 +197,22 @@ void Gradients::add(int i, Tensor gradient) {
     if (!sum && !sole(gradient)) gradient = gradient.clone();
     add_to(sum, std::move(gradient));
   }
+}
+
+void Gradients::add_part(int i, const Shape& whole, int axis, std::int64_t from,
+                         const Tensor& gradient) {
+  Edge& edge = edges_[i];
+  edge.given = true;
+  if (!edge.wanted()) return;
+  if (edge.leaf && whole != edge.leaf.shape())
+    fail_internal("input {} is {}, but its gradient is a part of {}", i,
+                  edge.leaf.shape().str(), whole.str());
+  Tensor& sum = edge.node ? edge.node->gradient : edge.leaf.impl()->grad;
+  if (!sum)
+    sum = Tensor::zeros(whole, gradient.dtype());
+  else if (!sole(sum))
+    sum = sum.clone();
+  accumulate_part(sum, axis, from, gradient);
 }
 
 void Node::destroy(Node* node) noexcept {

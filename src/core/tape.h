@@ -52,6 +52,11 @@ class Gradients {
   // to several inputs: who shares memory is copied on writing. Every wanted
   // input must be given one: backward() throws where one is forgotten.
   void add(int i, Tensor gradient);
+  // Gives input i, of shape `whole`, what is `gradient` from `from` on along an
+  // axis and zero elsewhere: a tensor read part by part, as a sequence is by a
+  // recurrent network, costs as much as its parts.
+  void add_part(int i, const Shape& whole, int axis, std::int64_t from,
+                const Tensor& gradient);
 
  private:
   std::span<Edge> edges_;

@@ -98,14 +98,11 @@ Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end) {
   struct Range {
     Shape shape;
     int axis = 0;
-    std::int64_t from = 0, to = 0;
+    std::int64_t from = 0;
   };
-  record(kSlice, out, {x}, Range{x.shape(), at, from, to},
+  record(kSlice, out, {x}, Range{x.shape(), at, from},
          [](const Range& range, const Tensor& gradient, Gradients& inputs) {
-           NoGrad no_grad;
-           Tensor whole = Tensor::zeros(range.shape, gradient.dtype());
-           slice(whole, range.axis, range.from, range.to).copy_from(gradient);
-           inputs.add(0, std::move(whole));
+           inputs.add_part(0, range.shape, range.axis, range.from, gradient);
          });
   return out;
 }

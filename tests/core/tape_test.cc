@@ -332,6 +332,60 @@ TEST(Tape, GradientsWithGapsAreMadeWhole) {
   EXPECT_EQ(wide.to_vector<double>(), (V{1, 0, 2, 0, 3, 0}));
 }
 
+// Columns from … of a (2,5), as an operation that gives parts.
+Tensor columns(const Tensor& x, std::int64_t from, std::int64_t count) {
+  static const Op op("test.columns");
+  Tensor out = Tensor::empty({2, count}, DType::f64);
+  for (std::int64_t r = 0; r < 2; ++r)
+    for (std::int64_t c = 0; c < count; ++c)
+      out.data<double>()[r * count + c] = x.data<double>()[r * 5 + from + c];
+  record(op, out, {x}, from,
+         [](std::int64_t from, const Tensor& g, Gradients& inputs) {
+           inputs.add_part(0, {2, 5}, 1, from, g);
+         });
+  return out;
+}
+
+TEST(Tape, PartsOfATensorGatherInItsGradient) {
+  Tensor x = Tensor::full({2, 5}, 1, DType::f64);
+  x.set_requires_grad();
+  const Tensor seed = Tensor::from<double>({2, 2}, {1, 2, 3, 4});
+  backward_from(add(columns(x, 0, 2), columns(x, 1, 2)), seed);
+  const V once{1, 3, 2, 0, 0, 3, 7, 4, 0, 0};
+  EXPECT_EQ(grad(x), once);
+  const Tensor held = x.grad();
+  backward_from(columns(x, 3, 2), seed);
+  EXPECT_EQ(grad(x), (V{1, 3, 2, 1, 2, 3, 7, 4, 3, 4}));
+  EXPECT_EQ(held.to_vector<double>(), once) << "the user's own stays";
+
+  // Of what has a history, whatever else it gives its gradient to.
+  Tensor y = Tensor::full({2, 5}, 1, DType::f64);
+  y.set_requires_grad();
+  const Tensor twice = add(y, y);
+  const Tensor all = Tensor::full({2, 5}, 10, DType::f64);
+  const Tensor shared = add(twice, twice);
+  backward_from(shared, all, true);
+  EXPECT_EQ(grad(y), V(10, 40));
+  backward_from(columns(twice, 0, 2), seed);
+  EXPECT_EQ(grad(y), (V{42, 44, 40, 40, 40, 46, 48, 40, 40, 40}));
+}
+
+TEST(Tape, APartThatDoesNotFitIsCaught) {
+  Tensor x = Tensor::full({2, 5}, 1, DType::f64);
+  x.set_requires_grad();
+  const auto given = [&](const Shape& whole, std::int64_t from) {
+    Tensor y = Tensor::full({2, 2}, 1, DType::f64);
+    record(kForget, y, {x}, Nothing{},
+           [=](const Nothing&, const Tensor& g, Gradients& inputs) {
+             inputs.add_part(0, whole, 1, from, g);
+           });
+    backward_from(y, y.detach());
+  };
+  EXPECT_THROW(given({2, 5}, 4), Error);
+  EXPECT_THROW(given({2, 6}, 4), Error);
+  EXPECT_THROW(given({3, 5}, 0), Error);
+}
+
 TEST(CustomOp, ReceivesItsGradient) {
   Tensor x = leaf({3});
   const Tensor y = custom_op("square", values({9}), {x}, [x](const Tensor& g) {
