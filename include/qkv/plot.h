@@ -83,6 +83,7 @@ struct Curves {
   std::vector<Series> series;
   std::vector<Level> levels;
   bool log_x = false;
+  bool show_last = true;  // the last value, beside the name
   double width_mm = 178;
 };
 

@@ -49,7 +49,9 @@ Picture draw_curves(const Curves& curves) {
   for (std::size_t i = 0; i < curves.series.size(); ++i) {
     const Series& series = curves.series[i];
     if (const Point* last = last_finite(series.points))
-      chart.name(*last, series.name + " " + loss_text(last->y),
+      chart.name(*last,
+                 curves.show_last ? series.name + " " + loss_text(last->y)
+                                  : series.name,
                  [i](Drawing& drawing, double x, double y) {
                    drawing.line(x, y, x + kSwatch, y, style_of(i));
                  });

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 // The rows of its first table.
 json rows_of(const std::string& name) {
-  const Ran ran = run_qkv({"lab", name, "--json"});
+  const Ran ran = run_qkv({"lab", name, "--quick", "--json"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   return json::parse(ran.out)["tables"][0]["rows"];
 }
