@@ -6,6 +6,7 @@
 
 #include "core/accumulate.h"
 #include "core/check.h"
+#include "core/op_times.h"
 #include "core/tensor_impl.h"
 #include "qkv/autograd.h"
 
@@ -130,6 +131,8 @@ void run_backward(const Tensor& output, Tensor gradient, bool keep_graph) {
     Gradients(std::span(&leaf, 1)).add(0, std::move(gradient));
     return;
   }
+  OpTimes* const times = OpTimes::current();
+  if (times) times->restart();
   Queue queue;
   root->gradient = std::move(gradient);
   queue.push(root);
@@ -156,6 +159,7 @@ void run_backward(const Tensor& output, Tensor gradient, bool keep_graph) {
         node->spent = true;
         node->release_saved();
       }
+      if (times) times->ended(node->name(), true);
     }
   } catch (...) {
     // What was collected on the way must not leak into a later backward.
@@ -261,6 +265,7 @@ void attach(Node* node, Tensor& output, std::span<const Tensor> inputs) {
     node->edges.push_back(std::move(edge));
   }
   output.impl()->node = Ref<Node>::adopt(node);
+  if (OpTimes* times = OpTimes::current()) times->ended(node->name(), false);
 }
 
 void record_without_backward(const Op& op, Tensor& output,
