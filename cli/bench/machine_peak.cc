@@ -98,7 +98,7 @@ double best_rate(Work work) {
 
 double fma_peak() {
   return best_rate([](std::int64_t) {
-    volatile float kept = 0;
+    [[maybe_unused]] volatile float kept = 0;
     float sink = 0;
     const double done = HWY_DYNAMIC_DISPATCH(multiply_adds)(&sink);
     kept = sink;
@@ -116,7 +116,7 @@ double read_bandwidth() {
     parts[t].assign(static_cast<std::size_t>(kFloats), 1.0F);
   });
   return best_rate([&](std::int64_t t) {
-    volatile float kept = 0;
+    [[maybe_unused]] volatile float kept = 0;
     kept = HWY_DYNAMIC_DISPATCH(sum_of)(parts[t].data(), kFloats);
     return 4.0 * static_cast<double>(kFloats);
   });
