@@ -1,78 +1,17 @@
 #include "cli/bench/machine_peak.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cli/bench/machine_peak.cc"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <vector>
 
 #include "core/parallel.h"
+#include "kernels/peak/peak.h"
 
-HWY_BEFORE_NAMESPACE();
-namespace qkv::cli::bench::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-using F32 = hn::ScalableTag<float>;
-
-// Enough independent sums that two units of four cycles' latency never wait.
-constexpr int kChains = 12;
-constexpr std::int64_t kRounds = 1 << 21;
-
-// Multiply-adds of kRounds rounds, as operations; keeps their sum in *sink.
-HWY_ATTR double multiply_adds(float* sink) {
-  using V = hn::Vec<F32>;
-  const F32 tag;
-  // Different, or the compiler would make one chain of them.
-  V s0 = hn::Set(tag, 0.00f), s1 = hn::Set(tag, 0.01f);
-  V s2 = hn::Set(tag, 0.02f), s3 = hn::Set(tag, 0.03f);
-  V s4 = hn::Set(tag, 0.04f), s5 = hn::Set(tag, 0.05f);
-  V s6 = hn::Set(tag, 0.06f), s7 = hn::Set(tag, 0.07f);
-  V s8 = hn::Set(tag, 0.08f), s9 = hn::Set(tag, 0.09f);
-  V s10 = hn::Set(tag, 0.10f), s11 = hn::Set(tag, 0.11f);
-  const V a = hn::Set(tag, 0.999f), b = hn::Set(tag, 1e-3f);
-  for (std::int64_t i = 0; i < kRounds; ++i) {
-    s0 = hn::MulAdd(s0, a, b), s1 = hn::MulAdd(s1, a, b);
-    s2 = hn::MulAdd(s2, a, b), s3 = hn::MulAdd(s3, a, b);
-    s4 = hn::MulAdd(s4, a, b), s5 = hn::MulAdd(s5, a, b);
-    s6 = hn::MulAdd(s6, a, b), s7 = hn::MulAdd(s7, a, b);
-    s8 = hn::MulAdd(s8, a, b), s9 = hn::MulAdd(s9, a, b);
-    s10 = hn::MulAdd(s10, a, b), s11 = hn::MulAdd(s11, a, b);
-  }
-  const V sum = hn::Add(hn::Add(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)),
-                                hn::Add(hn::Add(s4, s5), hn::Add(s6, s7))),
-                        hn::Add(hn::Add(s8, s9), hn::Add(s10, s11)));
-  *sink = hn::GetLane(sum);
-  return 2.0 * kChains * static_cast<double>(kRounds) * HWY_LANES(float);
-}
-
-HWY_ATTR float sum_of(const float* from, std::int64_t n) {
-  using V = hn::Vec<F32>;
-  const F32 tag;
-  constexpr std::int64_t kLanes = HWY_LANES(float);
-  V s0 = hn::Zero(tag), s1 = s0, s2 = s0, s3 = s0;
-  for (std::int64_t i = 0; i + 4 * kLanes <= n; i += 4 * kLanes) {
-    s0 = hn::Add(s0, hn::LoadU(tag, from + i));
-    s1 = hn::Add(s1, hn::LoadU(tag, from + i + kLanes));
-    s2 = hn::Add(s2, hn::LoadU(tag, from + i + 2 * kLanes));
-    s3 = hn::Add(s3, hn::LoadU(tag, from + i + 3 * kLanes));
-  }
-  return hn::GetLane(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)));
-}
-
-}  // namespace qkv::cli::bench::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 namespace qkv::cli::bench {
 namespace {
 
-HWY_EXPORT(multiply_adds);
-HWY_EXPORT(sum_of);
-
-constexpr int kTries = 5;
+constexpr int kTries = 12;
 
 // The highest amount/seconds of some tries of `work` on every thread, which
 // returns what it did.
@@ -100,7 +39,7 @@ double fma_peak() {
   return best_rate([](std::int64_t) {
     [[maybe_unused]] volatile float kept = 0;
     float sink = 0;
-    const double done = HWY_DYNAMIC_DISPATCH(multiply_adds)(&sink);
+    const double done = kernels::multiply_adds(1 << 21, &sink);
     kept = sink;
     return done;
   });
@@ -117,10 +56,9 @@ double read_bandwidth() {
   });
   return best_rate([&](std::int64_t t) {
     [[maybe_unused]] volatile float kept = 0;
-    kept = HWY_DYNAMIC_DISPATCH(sum_of)(parts[t].data(), kFloats);
+    kept = kernels::sum_in_order(parts[t].data(), kFloats);
     return 4.0 * static_cast<double>(kFloats);
   });
 }
 
 }  // namespace qkv::cli::bench
-#endif  // HWY_ONCE
