@@ -116,7 +116,6 @@ Findings look(const Reverser& network) {
   constexpr std::int64_t kWords = 1000;
   TorchRng rng(7);
   const data::Batch asked = words(rng, kWords);
-  data::Batch batch = asked;
   // What stands where the decoder reads is not given away.
   Tensor ids = asked.ids.clone();
   for (std::int64_t b = 0; b < kWords; ++b)

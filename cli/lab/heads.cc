@@ -64,14 +64,16 @@ plot::Picture weights_of(const Network& network, std::int64_t heads) {
       network.attend(who_stood_before(rng, kSequences).ids, WantWeights::all())
           .weights,
       0);
-  return plot::attention_grid(
-      {.title = fmt::format("four relations through {} head{}", heads,
-                            heads == 1 ? "" : "s"),
-       .heads = static_cast<int>(heads),
-       .queries = kLength,
-       .keys = kLength,
-       .values = weights.to_vector<float>(),
-       .causal = true});
+  const plot::Attention drawn{
+      .title = fmt::format("four relations through {} head{}", heads,
+                           heads == 1 ? "" : "s"),
+      .heads = static_cast<int>(heads),
+      .queries = kLength,
+      .keys = kLength,
+      .values = weights.to_vector<float>(),
+      .causal = true};
+  return heads == 1 ? plot::attention_head(drawn, 0, 0)
+                    : plot::attention_grid(drawn);
 }
 
 Report run(const Lab& lab) {

@@ -66,6 +66,21 @@ TEST(Curves, HoldOddNamesAndValues) {
   EXPECT_ERROR(input, "a width of 5 mm", draw_curves(curves));
 }
 
+TEST(Curves, SayTheirLastValueOrNot) {
+  Curves curves = falling(1);
+  const auto named = [&](const std::string& name) {
+    int times = 0;
+    for (const Element& element : checked_svg(draw_curves(curves)))
+      times += element.name == "text" && element.text == name ? 1 : 0;
+    return times;
+  };
+  EXPECT_EQ(named("run 0 1.0067"), 1) << "1 + exp(-5)";
+  EXPECT_EQ(named("run 0"), 0);
+  curves.show_last = false;
+  EXPECT_EQ(named("run 0 1.0067"), 0);
+  EXPECT_EQ(named("run 0"), 1);
+}
+
 // x that are no steps: the axis is as long as they are.
 TEST(Curves, FillTheWidthWithFractions) {
   Curves curves;
