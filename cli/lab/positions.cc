@@ -38,6 +38,7 @@ struct Variant {
 // x (1,T,D) with its positions in another order.
 Tensor reordered(const Tensor& x, const std::vector<std::int64_t>& order) {
   std::vector<Tensor> rows;
+  rows.reserve(order.size());
   for (const std::int64_t from : order)
     rows.push_back(slice(x, 1, from, from + 1));
   return contiguous(concat(rows, 1));

@@ -92,10 +92,24 @@ Outcome trained(const Lab& lab, const Variant& variant, std::int64_t depth,
   }
 }
 
+// Beyond this the loss would leave no room for the other curves.
+constexpr double kBroken = 5;
+
+plot::Series until_it_breaks(const Variant& variant,
+                             const std::vector<plot::Point>& curve) {
+  const auto end = std::find_if(curve.begin(), curve.end(),
+                                [](const auto& p) { return !(p.y < kBroken); });
+  plot::Series series{variant.name, {}};
+  if (end != curve.end()) series.name += ", until it breaks:";
+  series.points.assign(curve.begin(), end);
+  return series;
+}
+
 Report run(const Lab& lab) {
   const OneThread one_thread;
   Table table;
   table.columns = {"", "blocks", "gradient, first block", "last block"};
+  table.columns.reserve(table.columns.size() + std::size(kRates));
   for (const double rate : kRates)
     table.columns.push_back(fmt::format("loss at rate {}", rate));
   std::vector<plot::Picture> pictures;
@@ -115,8 +129,9 @@ Report run(const Lab& lab) {
       for (std::size_t r = 0; r < curves.size(); ++r) {
         const Outcome outcome = trained(lab, variant, depth, kRates[r]);
         row.push_back(outcome.loss ? number(*outcome.loss) : "breaks");
-        if (depth == kDeepest && outcome.loss)
-          curves[r].series.push_back({variant.name, outcome.curve});
+        // An empty curve, too: the others keep their colours.
+        if (depth == kDeepest)
+          curves[r].series.push_back(until_it_breaks(variant, outcome.curve));
       }
       table.rows.push_back(row);
     }
@@ -127,12 +142,13 @@ Report run(const Lab& lab) {
   report.pictures = {{"", plot::side_by_side(pictures)}};
   report.see =
       "Without residual connections the gradient of the first block vanishes "
-      "with depth, or what it means does: twelve blocks learn nothing but how "
-      "often each letter comes. With them a gradient reaches every block, and "
-      "twelve blocks are no worse than two. Norms decide how large a learning "
-      "rate may be: at the small one all three residual nets learn, at the "
-      "large one and twelve blocks the net without norms breaks, norms after "
-      "the sum learn nothing, and only norms before each part still work.";
+      "with depth, or, where norms keep its size, says nothing any more: "
+      "twelve blocks learn no more than how often each letter comes. With them "
+      "a gradient reaches every block, and twelve blocks are no worse than "
+      "two. Norms decide how large a learning rate may be: at the small one "
+      "all three residual nets learn; at the large one and twelve blocks the "
+      "net without norms comes apart, that with norms after the sum learns "
+      "next to nothing, and only norms before each part still work.";
   return report;
 }
 
