@@ -113,6 +113,7 @@ Report run(const Lab& lab) {
   for (const double rate : kRates)
     table.columns.push_back(fmt::format("loss at rate {}", rate));
   std::vector<plot::Picture> pictures;
+  pictures.reserve(std::size(kRates));
   std::vector<plot::Curves> curves(std::size(kRates));
   for (std::size_t r = 0; r < curves.size(); ++r) {
     curves[r].title =
