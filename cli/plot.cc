@@ -9,6 +9,7 @@
 
 #include "cli/attention_snapshots.h"
 #include "cli/command.h"
+#include "cli/course_pictures.h"
 #include "cli/loss_plot.h"
 #include "cli/picture_file.h"
 #include "cli/run_folder.h"
@@ -16,15 +17,16 @@
 #include "cli/terminal.h"
 #include "core/check.h"
 #include "plot/series.h"
+#include "qkv/plot_course.h"
 
 namespace qkv::cli {
 namespace {
-
 
 struct Options {
   std::vector<std::string> runs;
   std::string output;
   bool train = false, log_x = false, film = false;
+  bool counts = false, embedding = false;
   int layer = -1, head = -1, frames = 8;
 };
 
@@ -80,20 +82,47 @@ plot::Curves compared(const std::vector<plot::LossCurve>& runs,
   return curves;
 }
 
-int run(const Options& options) {
+// --film, --counts and --embedding: pictures of one run, into a file.
+const char* picture_of_one(const Options& options) {
+  return options.film        ? "--film"
+         : options.counts    ? "--counts"
+         : options.embedding ? "--embedding"
+                             : nullptr;
+}
+
+void check(const Options& options) {
   const std::string kind = extension_of(options.output);
   if (!options.output.empty() && !is_picture(kind))
     fail_input("-o must end in .svg or .png, not '{}'", options.output);
   if (!options.film && (options.layer >= 0 || options.head >= 0))
     fail_input("--layer and --head go with --film");
-  if (options.film) {
-    if (options.runs.size() > 1)
-      fail_input("--film shows one run, not {}", options.runs.size());
-    if (options.output.empty())
-      fail_input("--film needs a file: -o FILE.svg or -o FILE.png");
-    write_picture(options.output, plot::attention_grid(read_film(
-                                      options.runs.front(), options.layer,
-                                      options.head, options.frames)));
+  const char* one = picture_of_one(options);
+  if (!one) return;
+  if (options.film + options.counts + options.embedding > 1)
+    fail_input("--film, --counts and --embedding are pictures each of its own");
+  if (options.train || options.log_x)
+    fail_input("--train and --log-x go with curves, not with {}", one);
+  if (options.runs.size() > 1)
+    fail_input("{} shows one run, not {}", one, options.runs.size());
+  if (options.output.empty())
+    fail_input("{} needs a file: -o FILE.svg or -o FILE.png", one);
+}
+
+plot::Picture draw_one(const Options& options) {
+  const std::string& run = options.runs.front();
+  if (options.film)
+    return plot::attention_grid(
+        read_film(run, options.layer, options.head, options.frames));
+  const Bundle bundle = load_bundle(run);
+  if (options.counts)
+    return plot::draw_pair_counts(pair_counts_of(bundle, run_name(run)));
+  return plot::draw_scatter(embedding_of(bundle, run_name(run)));
+}
+
+int run(const Options& options) {
+  check(options);
+  if (picture_of_one(options)) {
+    write_picture(options.output, draw_one(options));
   } else {
     std::vector<plot::LossCurve> runs;
     for (const std::string& run : options.runs) {
@@ -122,10 +151,16 @@ const RegisterCommand kPlot({
                  {"Two runs compared, as a picture",
                   "qkv plot runs/words runs/names -o compared.svg"},
                  {"What the heads of a run looked at, step by step",
-                  "qkv plot runs/words --film -o film.png"}},
+                  "qkv plot runs/words --film -o film.png"},
+                 {"Which letter follows which, of --model counts",
+                  "qkv plot runs/counts --counts -o counts.svg"},
+                 {"Where the letters lie",
+                  "qkv plot runs/words --embedding -o letters.svg"}},
     .about = "Several runs are compared by their validation loss, or by the "
              "averaged training loss where one has none.\n"
-             "--film needs a run that was trained with --snapshot-attention.",
+             "--film needs a run that was trained with --snapshot-attention; "
+             "--embedding draws two dimensions as they are, and of more their "
+             "two principal components.",
     .setup =
         [](CLI::App& app) {
           auto options = std::make_shared<Options>();
@@ -143,6 +178,11 @@ const RegisterCommand kPlot({
                        "Steps on a logarithmic axis");
           app.add_flag("--film", options->film,
                        "The heads of one run at several steps, side by side");
+          app.add_flag("--counts", options->counts,
+                       "How often each token followed each other one, as "
+                       "--model counts counted it");
+          app.add_flag("--embedding", options->embedding,
+                       "Where the tokens lie in the embedding of one run");
           app.add_option("--layer", options->layer,
                          "Of the film, one layer, counted from 0; -1: all")
               ->check(whole_number(-1, kMostHeads))

@@ -60,6 +60,11 @@ class QKV_API TorchRng {
   void uniform(Tensor& out, double from, double to);
   void randn(Tensor& out);
   void normal(Tensor& out, double mean, double stddev);
+  void bernoulli(Tensor& out, double p);  // 1 with probability p, else 0
+  void exponential(Tensor& out, double rate = 1);  // mean 1/rate
+  // In place: zero with probability p, else times 1/(1-p). A p of 0 or 1 draws
+  // nothing. p in [0, 1].
+  void dropout(Tensor& x, double p);
 
   std::int64_t randint(std::int64_t n);                // in [0, n), n > 0
   std::vector<std::int64_t> randperm(std::int64_t n);  // of 0 … n-1

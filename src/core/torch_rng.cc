@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "core/check.h"
 #include "core/parallel.h"
@@ -59,6 +60,21 @@ void fill_uniform(TorchRng& rng, T* x, std::int64_t n, T from, T to) {
   const T width = to - from;
   for (std::int64_t i = 0; i < n; ++i)
     x[i] = std::fma(uniform01<T>(rng), width, from);
+}
+
+// f(x's element) takes its place, in memory order.
+template <class F>
+void each(Tensor& x, F f) {
+  if (x.dtype() == DType::f32)
+    for (float& value : std::span(x.data<float>(), x.numel())) value = f(value);
+  else
+    for (double& value : std::span(x.data<double>(), x.numel()))
+      value = f(value);
+}
+
+void check_probability(const char* what, double p) {
+  if (!(p >= 0 && p <= 1))
+    fail_input("[{}] p is {}; a probability is from 0 to 1", what, p);
 }
 
 void check_fillable(const char* what, const Tensor& out) {
@@ -163,6 +179,34 @@ void TorchRng::normal(Tensor& out, double mean, double stddev) {
   } else {
     fill_normal(*this, out.data<double>(), n, mean, stddev);
   }
+}
+
+void TorchRng::bernoulli(Tensor& out, double p) {
+  check_fillable("bernoulli", out);
+  check_probability("bernoulli", p);
+  each(out, [&](auto) { return bernoulli(p) ? 1 : 0; });
+}
+
+void TorchRng::exponential(Tensor& out, double rate) {
+  check_fillable("exponential", out);
+  if (!(rate > 0) || std::isinf(rate))
+    fail_input("[exponential] the rate {} must be positive and finite", rate);
+  // Always from a double, rounded last.
+  each(out, [&](auto value) {
+    return static_cast<decltype(value)>(-1 / rate * std::log1p(-uniform_f64()));
+  });
+}
+
+void TorchRng::dropout(Tensor& x, double p) {
+  check_fillable("dropout", x);
+  check_probability("dropout", p);
+  if (p == 0) return;
+  // A product even where an element goes: NaN stays NaN.
+  each(x, [&](auto value) {
+    using T = decltype(value);
+    const bool kept = p < 1 && bernoulli(1 - p);
+    return value * (kept ? T{1} / static_cast<T>(1 - p) : T{0});
+  });
 }
 
 std::int64_t TorchRng::randint(std::int64_t n) {

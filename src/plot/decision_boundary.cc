@@ -1,6 +1,4 @@
 // What a classifier says all over a plane, as micrograd's demo draws it.
-#include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/check.h"
@@ -72,29 +70,37 @@ Path zero_line(const DecisionBoundary& b, const Plane& plane) {
   return path;
 }
 
-// Negative, negative but close, positive but close, positive.
-void colour_ground(Drawing& drawing, const DecisionBoundary& b,
-                   const Plane& plane) {
-  const std::array<Rgb, 4> colours = {
-      pale(kNegative, 0.55), pale(kNegative, 0.3), pale(kPositive, 0.3),
-      pale(kPositive, 0.55)};
-  const auto kind = [&](int row, int column) {
-    const double s = score(b, row, column);
-    return s > 0 ? (s < 1 ? 2 : 3) : (s > -1 ? 1 : 0);
-  };
+// The places where the score is above `least`, in one path: no seams.
+Path above(const DecisionBoundary& b, const Plane& plane, double least) {
   const double wide = (plane.x.to - plane.x.from) / b.columns;
   const double high = (plane.y.from - plane.y.to) / b.rows;
-  // From the top, each to the end and a little under the next: no seams.
-  for (int row = b.rows - 1; row >= 0; --row)
+  Path path;
+  for (int row = 0; row < b.rows; ++row)
     for (int begin = 0, end = 0; begin < b.columns; begin = end) {
+      const bool inside = score(b, row, begin) > least;
       end = begin + 1;
-      while (end < b.columns && kind(row, end) == kind(row, begin)) ++end;
+      while (end < b.columns && (score(b, row, end) > least) == inside) ++end;
+      if (!inside) continue;
       const double left = plane.x.from + begin * wide;
-      const double top = plane.y.from - (row + 1) * high;
-      drawing.rect(left, top, plane.x.to - left,
-                   std::min(1.5 * high, plane.y.from - top),
-                   filled(colours[kind(row, begin)]));
+      const double right = plane.x.from + end * wide;
+      const double bottom = plane.y.from - row * high;
+      path.begin(left, bottom)
+          .to(right, bottom)
+          .to(right, bottom - high)
+          .to(left, bottom - high)
+          .end();
     }
+  return path;
+}
+
+// Each colour over the one before.
+void colour_ground(Drawing& drawing, const DecisionBoundary& b,
+                   const Plane& plane) {
+  drawing.rect(plane.x.from, plane.y.to, plane.x.to - plane.x.from,
+               plane.y.from - plane.y.to, filled(pale(kNegative, 0.55)));
+  drawing.path(above(b, plane, -1), filled(pale(kNegative, 0.3)));
+  drawing.path(above(b, plane, 0), filled(pale(kPositive, 0.3)));
+  drawing.path(above(b, plane, 1), filled(pale(kPositive, 0.55)));
 }
 
 void mark(Drawing& drawing, double x, double y, bool positive) {

@@ -84,7 +84,7 @@ Picture draw_pair_counts(const PairCounts& pairs) {
   const bool named = n <= kMostNamedPairs;
   const double cell = named ? kNamedCell : kFineCell;
   const double left = kMargin + (named ? 22 : 10);
-  const double top = kMargin + 29;
+  const double top = kMargin + 33;
   const double side = n * cell;
   const double width = std::max(left + side + kMargin, 270.0);
   Drawing drawing(width, top + side + 36 + kMargin, pairs.title, pairs.about);

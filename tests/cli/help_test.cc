@@ -59,10 +59,12 @@ struct Prepared {
   }
 
   void train(const std::string& data, const std::string& name) const {
-    const Ran ran = run_shell("qkv train " + data + " --out runs/" + name +
-                                  " --steps 1 --n-layer 2 --n-head 4 "
-                                  "--n-embd 8 --block-size 32",
-                              how);
+    const bool gpt = data.find("--model") == data.npos;
+    const Ran ran = run_shell(
+        "qkv train " + data + " --out runs/" + name +
+            (gpt ? " --steps 1 --n-layer 2 --n-head 4 --n-embd 8" : "") +
+            " --block-size 32",
+        how);
     ASSERT_EQ(ran.code, 0) << ran.err;
   }
 
@@ -88,6 +90,7 @@ TEST(Help, EveryExampleRuns) {
       prepared.train("--lines names.txt", "names");
       prepared.train("--lines names.txt --snapshot-attention 1", "words");
       prepared.train("--text corpus.txt", "corpus");
+      prepared.train("--lines names.txt --model counts", "counts");
     }
     EXPECT_EQ(help_of(name).find("[]"), std::string::npos) << "no default";
     const auto examples = examples_of(help_of(name));

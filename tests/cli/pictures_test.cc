@@ -313,6 +313,81 @@ TEST_F(Pictures, FilmsHeads) {
                  2, {"layer 2", "2 x 2"});
 }
 
+// Of letters whose counts are known.
+TEST_F(Pictures, MapsTheCountsOfPairs) {
+  write_bytes(folder / "words.txt", "aab\nab\nb\naab\nab\nab\n");
+  const Ran ran =
+      run_qkv({"train", "--model", "counts", "--lines", folder / "words.txt",
+               "--out", folder / "counts", "--validation-fraction", "0"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  for (const char* file : {"a.svg", "a.png"})
+    EXPECT_EQ(
+        run_qkv({"plot", folder / "counts", "--counts", "-o", folder / file})
+            .code,
+        0);
+  const auto elements = plot::parse_xml(read_bytes(folder / "a.svg"));
+  // A pair's count stands under it: the same x, the next y below.
+  const auto count_of = [&](const std::string& pair) -> std::string {
+    for (std::size_t i = 0; i + 1 < elements.size(); ++i)
+      if (elements[i].name == "text" && elements[i].text == pair)
+        return elements[i + 1].text;
+    return "none";
+  };
+  EXPECT_EQ(count_of("aa"), "2");
+  EXPECT_EQ(count_of("ab"), "5");
+  EXPECT_EQ(count_of("ba"), "0");
+  EXPECT_EQ(count_of("·a"), "5");
+  EXPECT_EQ(count_of("b·"), "6");
+  expect_refused(run_qkv({"plot", folder / "counts", "--embedding", "-o",
+                          folder / "b.svg"}),
+                 2, {"counts", "no token embedding"});
+  expect_refused(run_qkv({"plot", folder / "counts", "--counts"}), 2,
+                 {"--counts", "-o FILE.svg"});
+  expect_refused(
+      run_qkv({"plot", run("run"), "--counts", "-o", folder / "b.svg"}), 2,
+      {"gpt", "no counts of pairs"});
+}
+
+TEST_F(Pictures, DrawsWhereTokensLie) {
+  // Of 8 dimensions: along the directions of most variance.
+  for (const char* file : {"a.svg", "a.png"})
+    EXPECT_EQ(
+        run_qkv({"plot", run("run"), "--embedding", "-o", folder / file}).code,
+        0);
+  const std::string svg = read_bytes(folder / "a.svg");
+  EXPECT_NE(svg.find("token embedding, two principal components of 8"),
+            std::string::npos);
+  int letters = 0;
+  for (const auto& element : plot::parse_xml(svg))
+    letters +=
+        element.name == "text" &&
+        (element.text == "0" || element.text == "1" || element.text == "2");
+  EXPECT_GE(letters, 3);
+  // Of two: as they are.
+  write_bytes(folder / "words.txt", "aab\nab\nb\naab\nab\nabc\n");
+  const Ran ran =
+      run_qkv({"train", "--model", "mlp", "--n-embd", "2", "--lines",
+               folder / "words.txt", "--out", folder / "mlp", "--steps", "1"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  ASSERT_EQ(
+      run_qkv({"plot", folder / "mlp", "--embedding", "-o", folder / "b.svg"})
+          .code,
+      0);
+  EXPECT_NE(read_bytes(folder / "b.svg")
+                .find("mlp: token embedding, its two dimensions"),
+            std::string::npos);
+  for (const auto& [options, words] : std::vector<
+           std::pair<std::vector<std::string>, std::vector<std::string>>>{
+           {{"--film", "--embedding"}, {"--film, --counts and --embedding"}},
+           {{"--embedding", "--log-x"}, {"--log-x", "--embedding"}},
+           {{"--embedding", run("run")},
+            {"--embedding shows one run, not 2"}}}) {
+    std::vector<std::string> all{"plot", run("run"), "-o", folder / "c.svg"};
+    all.insert(all.end(), options.begin(), options.end());
+    expect_refused(run_qkv(all), 2, words);
+  }
+}
+
 TEST_F(Pictures, SnapshotsChangeNoBitOfTheTraining) {
   ASSERT_EQ(train("plain", {}).code, 0);
   EXPECT_FALSE(fs::exists(run("plain") + "/attention"));

@@ -41,7 +41,8 @@ TEST(DecisionBoundary, LiesWhereTheScoreIsZero) {
   const Rect& frame = frame_of(picture.drawing());
   int points = 0;
   for (const Shape& shape : picture.drawing().shapes())
-    if (const auto* line = std::get_if<Outline>(&shape))
+    if (const auto* line = std::get_if<Outline>(&shape);
+        line && line->style.stroke)
       for (const Path::Step& step : line->path.steps) {
         const double x = -2 + 4 * (step.x - frame.x) / frame.width;
         const double y = 2 - 4 * (step.y - frame.y) / frame.height;
@@ -55,16 +56,21 @@ TEST(DecisionBoundary, LiesWhereTheScoreIsZero) {
 TEST(DecisionBoundary, ColoursTheGroundByTheScore) {
   const Picture picture = draw_decision_boundary(circle(80));
   const Rect& frame = frame_of(picture.drawing());
-  // What was drawn last over a place counts.
+  // What was drawn last over a place counts; paths are rectangles one after
+  // another, each of four corners and its end.
   const auto colour = [&](double x, double y) {
     const double px = frame.x + (x + 2) / 4 * frame.width;
     const double py = frame.y + (2 - y) / 4 * frame.height;
     Rgb found = kPaper;
     for (const Shape& shape : picture.drawing().shapes())
-      if (const auto* r = std::get_if<Rect>(&shape);
-          r && r->style.fill && r->x <= px && px < r->x + r->width &&
-          r->y <= py && py < r->y + r->height)
-        found = *r->style.fill;
+      if (const auto* path = std::get_if<Outline>(&shape);
+          path && path->style.fill)
+        for (std::size_t i = 0; i + 4 < path->path.steps.size(); i += 5) {
+          const auto& low = path->path.steps[i];
+          const auto& high = path->path.steps[i + 2];
+          if (low.x <= px && px < high.x && high.y <= py && py < low.y)
+            found = *path->style.fill;
+        }
     return found;
   };
   // Scores of about 3.3, 0.6, -0.6, -4 along a line, up and to the side alike.
