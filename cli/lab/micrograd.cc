@@ -102,8 +102,9 @@ std::vector<plot::Example> moons(TorchRng& rng) {
   std::vector<plot::Example> points;
   for (int i = 0; i < kPoints; ++i) {
     const bool lower = i % 2 == 1;
-    const double angle =
-        std::numbers::pi * static_cast<double>(i / 2) / (kPoints / 2 - 1);
+    constexpr int kLast = kPoints / 2 - 1;  // of a moon
+    const int place = i / 2;
+    const double angle = std::numbers::pi * place / kLast;
     const double x = std::cos(angle), y = std::sin(angle);
     const double* moved = noise.data<double>() + 2 * i;
     points.push_back({(lower ? 1 - x : x) + moved[0],
