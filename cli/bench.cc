@@ -224,6 +224,7 @@ const RegisterCommand kBench({
           app.add_flag("--json", options->json, "A JSON object a case");
           return [options] { return run(*options); };
         },
+    .computes = true,
 });
 
 }  // namespace

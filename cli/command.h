@@ -36,6 +36,7 @@ struct Command {
   std::function<std::function<int()>(CLI::App&)> setup;
   // The section of --config FILE that holds its options; empty: its name.
   std::string section = {};
+  bool computes = false;  // on every thread: how they wait matters
 };
 
 std::vector<Command>& commands();  // in the order of the overview

@@ -135,6 +135,7 @@ const RegisterCommand kEval({
           app.add_flag("--json", options->json, "One JSON object");
           return [options] { return run(*options); };
         },
+    .computes = true,
 });
 
 }  // namespace

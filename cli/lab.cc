@@ -119,6 +119,7 @@ const RegisterCommand kLab({
           app.add_flag("--json", options->json, "A JSON object an experiment");
           return [options] { return run(*options); };
         },
+    .computes = true,
 });
 
 }  // namespace

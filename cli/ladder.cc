@@ -270,6 +270,7 @@ const RegisterCommand kLadder({
           app.add_flag("--json", options->json, "A JSON object a rung");
           return [options] { return run(*options); };
         },
+    .computes = true,
 });
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "cli/command_page.h"
 #include "cli/config_file.h"
 #include "cli/help.h"
+#include "cli/openmp_wait.h"
 #include "cli/terminal.h"
 #include "core/check.h"
 #include "qkv/error.h"
@@ -114,6 +115,11 @@ int main(int argc, char** argv) {
       !missing.empty()) {
     cli::note(fmt::format("qkv: this processor lacks {}", missing));
     return cli::kInternal;
+  }
+  if (argc > 1) {
+    const cli::Command* command = cli::find_command(argv[1]);
+    if (command && command->computes && runtime::threads() > 1)
+      cli::spin_briefly(argv);
   }
   // A reader that goes away (qkv … | head) ends output quietly, with an error
   // from write instead of a signal.

@@ -167,6 +167,7 @@ const RegisterCommand kSample({
           app.add_flag("--json", options->json, "One JSON object a line");
           return [options] { return run(*options); };
         },
+    .computes = true,
 });
 
 }  // namespace

@@ -211,6 +211,7 @@ const RegisterCommand kTrain({
           };
         },
     .section = "run",
+    .computes = true,
 });
 
 }  // namespace

@@ -64,5 +64,22 @@ TEST(Options, AnotherLocaleChangesNoNumber) {
             read_bytes(folder / "de_DE.UTF-8/config.toml"));
 }
 
+// libgomp tells at its start what it was given.
+TEST(Options, ThreadsOfALongComputationWaitBriefly) {
+  if (runtime::threads() < 2) GTEST_SKIP() << "one processor: nobody waits";
+  const auto spin = [](const std::string& command) {
+    const Ran ran = run_shell("OMP_DISPLAY_ENV=VERBOSE " + command,
+                              {.environment = {{"HOME", ""}}});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    const std::size_t at = ran.err.rfind("GOMP_SPINCOUNT = '");
+    return at == ran.err.npos ? -1 : std::stoll(ran.err.substr(at + 18));
+  };
+  const std::string train = "qkv train --task copy --dry-run";
+  EXPECT_EQ(spin("env -u GOMP_SPINCOUNT -u OMP_WAIT_POLICY " + train), 1000);
+  EXPECT_EQ(spin("env -u OMP_WAIT_POLICY GOMP_SPINCOUNT=77 " + train), 77);
+  EXPECT_GT(spin("env -u GOMP_SPINCOUNT OMP_WAIT_POLICY=active " + train),
+            1000);
+}
+
 }  // namespace
 }  // namespace qkv::test
