@@ -147,7 +147,7 @@ void run_backward(const Tensor& output, Tensor gradient, bool keep_graph) {
             node->name());
       const Tensor g = std::move(node->gradient);
       for (Edge& edge : node->edges) edge.given = false;
-      Gradients gradients(node->edges);
+      Gradients gradients(node->edges, !keep_graph);
       node->backward(g, gradients);
       for (Edge& edge : node->edges) {
         if (edge.wanted() && !edge.given)

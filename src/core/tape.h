@@ -44,7 +44,12 @@ struct Edge {
 // Collects an operation's input gradients in its backward.
 class Gradients {
  public:
-  explicit Gradients(std::span<Edge> edges) : edges_(edges) {}
+  explicit Gradients(std::span<Edge> edges, bool last = false)
+      : edges_(edges), last_(last) {}
+
+  // Whether nothing will ask for what was saved again: a saved tensor may then
+  // be moved into add(), which spares a leaf a copy of it.
+  bool last() const { return last_; }
 
   // Whether input i needs a gradient: if not, do not compute it.
   bool wants(int i) const { return edges_[i].wanted(); }
@@ -60,6 +65,7 @@ class Gradients {
 
  private:
   std::span<Edge> edges_;
+  bool last_;
 };
 
 class Node : public Pooled {
@@ -103,7 +109,8 @@ class RecordedNode final : public Node {
   Backward backward_;
 };
 
-// backward is void(const Saved&, const Tensor& gradient, Gradients&).
+// backward is void(const Saved&, const Tensor& gradient, Gradients&); it may
+// take a Saved& to give away what it saved.
 template <class Saved, class Backward>
 void record(const Op& op, Tensor& output, std::span<const Tensor> inputs,
             Saved saved, Backward backward) {

@@ -19,11 +19,15 @@ struct Saved {
   Tensor dx, dw, db;  // for a gradient of 1
 };
 
-void head_loss_backward(const Saved& saved, const Tensor& gradient,
+void head_loss_backward(Saved& saved, const Tensor& gradient,
                         Gradients& inputs) {
   const double g = gradient.item();
-  const auto give = [&](int i, const Tensor& d) {
-    if (inputs.wants(i)) inputs.add(i, g == 1 ? d : scale(d, g));
+  const auto give = [&](int i, Tensor& d) {
+    if (!inputs.wants(i)) return;
+    if (g != 1)
+      inputs.add(i, scale(d, g));
+    else
+      inputs.add(i, inputs.last() ? std::move(d) : d);
   };
   give(0, saved.dx);
   give(1, saved.dw);
@@ -143,11 +147,14 @@ Loss head_loss(const Tensor& x, const Tensor& weight, const Tensor& bias,
   Saved saved;
   const bool wanted = needs_record({&x, &weight, &bias});
   if (wanted) {
-    const auto zeros_for = [&](const Tensor& t) {
-      return t && needs_record({&t}) ? Tensor::zeros(t.shape(), t.dtype())
-                                     : Tensor();
+    const auto room_for = [&](const Tensor& t, bool written) {
+      if (!t || !needs_record({&t})) return Tensor();
+      return written ? Tensor::empty(t.shape(), t.dtype())
+                     : Tensor::zeros(t.shape(), t.dtype());
     };
-    saved = {zeros_for(x), zeros_for(weight), zeros_for(bias)};
+    // The first chunk writes dx and dW, db is added to.
+    saved = {room_for(x, rows > 0), room_for(weight, rows > 0),
+             room_for(bias, false)};
   }
   with_compute_type(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
