@@ -91,7 +91,7 @@ class DeepMlp {
       pass.probes.push_back(Tensor::zeros(x.shape()).set_requires_grad());
       x = add(x, pass.probes.back());
     }
-    pass.loss = cross_entropy(x, reshape(batch.targets, {-1})).mean;
+    pass.loss = cross_entropy(x, batch.targets).mean;
     return pass;
   }
 
@@ -342,6 +342,7 @@ Report run(const Lab& lab) {
       "with the same activations. But the careless one's weights are large "
       "beside their gradients, so an update changes them little (below the "
       "guide line at -3, a thousandth a step) and it learns more slowly.";
+  report.see += note_on_words();
   return report;
 }
 

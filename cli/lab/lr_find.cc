@@ -35,7 +35,7 @@ class Mlp : public nn::Module {
     const Tensor seen =
         reshape(table_.forward(batch.ids), {batch.ids.dim(0), -1});
     return cross_entropy(head_.forward(tanh(hidden_.forward(seen))),
-                         reshape(batch.targets, {-1}))
+                         batch.targets)
         .mean;
   }
 
@@ -154,6 +154,7 @@ Report run(const Lab& lab) {
       "that rate as many steps come less far, and ten times it they jump "
       "about.",
       test.best, std::pow(10, test.best));
+  report.see += note_on_words();
   return report;
 }
 

@@ -144,6 +144,7 @@ Report run(const Lab& lab) {
       "generates are no words. With the mask both losses are one, since a "
       "later token changes no earlier output at all: the largest difference is "
       "exactly 0.";
+  report.see += note_on_words();
   return report;
 }
 

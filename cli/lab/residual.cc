@@ -150,6 +150,7 @@ Report run(const Lab& lab) {
       "all three residual nets learn; at the large one and twelve blocks the "
       "net without norms comes apart, that with norms after the sum learns "
       "next to nothing, and only norms before each part still work.";
+  report.see += note_on_words();
   return report;
 }
 

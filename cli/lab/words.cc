@@ -1,6 +1,8 @@
 #include "cli/lab/words.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <vector>
 
 #include "qkv/ops.h"
 
@@ -19,6 +21,13 @@ std::unique_ptr<data::Dataset> open_words(std::uint64_t seed,
   return words;
 }
 
+std::string note_on_words() {
+  std::error_code ignored;
+  if (std::filesystem::exists(data::kWordList, ignored)) return "";
+  return " (Of English words, that is. They are not installed here, so the "
+         "numbers are of the task 'sort'; the package wamerican has them.)";
+}
+
 Windows::Windows(std::int64_t window, std::uint64_t seed)
     : window_(window), data_(open_words(seed, window)) {}
 
@@ -32,11 +41,30 @@ data::Batch Windows::held_out(std::int64_t count) const {
       data_->evaluation(data::Split::validation, 0, std::min(count, all)));
 }
 
-// Of lines longer than a window their end, which a task asks for.
+// Of a task, whose lines are longer: the first answer of the first row, the
+// second of the second, and so on.
 data::Batch Windows::cut(const data::Batch& batch) const {
-  const std::int64_t length = batch.ids.dim(1), asked = batch.targets.dim(1);
-  return {slice(batch.ids, 1, length - window_, length).clone(),
-          slice(batch.targets, 1, asked - 1, asked).clone()};
+  const std::int64_t rows = batch.ids.dim(0), length = batch.ids.dim(1),
+                     asked = batch.targets.dim(1);
+  const auto ids = batch.ids.to_vector<std::int64_t>();
+  const auto targets = batch.targets.to_vector<std::int64_t>();
+  data::Batch cut{Tensor::empty({rows, window_}, DType::i64),
+                  Tensor::empty({rows}, DType::i64)};
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::vector<std::int64_t> answers;  // of this row, where in it
+    for (std::int64_t at = 0; at < asked; ++at)
+      if (targets[static_cast<std::size_t>(row * asked + at)] != kIgnore)
+        answers.push_back(at);
+    const std::int64_t at =
+        answers[static_cast<std::size_t>(row % std::ssize(answers))];
+    // The last token before the answer stands at length - asked + at.
+    const std::int64_t first = length - asked + at + 1 - window_;
+    std::copy_n(ids.begin() + row * length + first, window_,
+                cut.ids.data<std::int64_t>() + row * window_);
+    cut.targets.data<std::int64_t>()[row] =
+        targets[static_cast<std::size_t>(row * asked + at)];
+  }
+  return cut;
 }
 
 }  // namespace qkv::cli::lab

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "qkv/data.h"
 
@@ -13,6 +14,9 @@ namespace qkv::cli::lab {
 // drawn from the seed.
 std::unique_ptr<data::Dataset> open_words(std::uint64_t seed,
                                           std::int64_t window = 0);
+
+// What a report says of the task where it stands in for words; else nothing.
+std::string note_on_words();
 
 // For the MLPs of the course: a few tokens and the one that follows.
 class Windows {
