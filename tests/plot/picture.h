@@ -17,7 +17,7 @@ namespace qkv::plot {
 // Well formed, only presentation attributes, every coordinate a number inside
 // the picture. Returns the elements.
 inline std::vector<Element> checked_svg(const std::string& svg) {
-  const std::vector<Element> elements = parse_xml(svg);
+  std::vector<Element> elements = parse_xml(svg);
   static const std::set<std::string> kNames = {
       "svg", "title", "desc", "g", "rect", "line", "path", "circle", "text"};
   const Element& root = elements[0];
