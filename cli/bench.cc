@@ -199,7 +199,7 @@ int run(const Options& options) {
 
 const RegisterCommand kBench({
     .name = "bench",
-    .purpose = Purpose::program,
+    .purpose = Purpose::look,
     .help = "Measure steps and operations on this machine",
     .examples = {{"What there is to measure", "qkv bench"},
                  {"A training step of a small GPT, by operation",
