@@ -65,7 +65,7 @@ def main():
         f"{datetime.date.today()}; {info['processor']}, {info['instruction_set']}, "
         f"{threads} threads; qkv {info['version']}, PyTorch {torch} {side}\n"
     )
-    columns = ("case", "qkv, ms", f"PyTorch, ms", "ratio", "over pairs", "% of peak", "MB", "PyTorch, MB", "to reach")
+    columns = ("case", "qkv, ms", "PyTorch, ms", "ratio", "over pairs", "% of peak", "MB", "PyTorch, MB", "to reach")
     form = "| {} | {} | {} | {} | {} | {} | {} | {} | {} |" if args.markdown else \
         "{:<36}{:>10}{:>13}{:>7}{:>14}{:>11}{:>7}{:>13}  {}"
     print(form.format(*columns))

@@ -33,7 +33,7 @@ struct Options {
 };
 
 struct Measured {
-  double ms = 0, ms_min = 0;  // median and least of the runs
+  double ms = 0, ms_min = 0, ms_mean = 0;  // ms: the median of the runs
   std::int64_t runs = 0;
   double peak_bytes = 0;
   std::vector<OpTime> operations;  // of all runs together
@@ -77,6 +77,8 @@ Measured measure(const bench::BenchCase& bench_case, double wanted,
   }
   if (each.empty()) return found;
   std::sort(each.begin(), each.end());
+  for (const double ms : each)
+    found.ms_mean += ms / static_cast<double>(each.size());
   found.ms = each[each.size() / 2];
   found.ms_min = each.front();
   found.runs = static_cast<std::int64_t>(each.size());
@@ -106,22 +108,23 @@ double percent(const bench::Work& work, double ms, const Peak& peak) {
                         : 100 * work.flops / (ms / 1e3) / peak.flops;
 }
 
-// The step's time by operation; what no operation took is data, norm and
-// optimizer.
+// The mean time by operation. The first one has drawn the batch as well; the
+// rest is the gradients' norm, the optimizer, and what no tape sees.
 void print_operations(const Measured& m) {
   auto sorted = m.operations;
   std::sort(sorted.begin(), sorted.end(),
             [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
   const auto runs = static_cast<double>(m.runs);
-  double sum = 0;
-  for (const OpTime& time : sorted) sum += time.seconds * 1e3 / runs;
-  for (const OpTime& time : sorted)
+  double rest = m.ms_mean;
+  for (const OpTime& time : sorted) {
+    const double ms = time.seconds * 1e3 / runs;
+    rest -= ms;
     fmt::print("  {:<24}{:<12}{:>10.3f} ms{:>7.1f} %{:>8.0f} calls\n", time.op,
-               time.backward ? "backward" : "forward",
-               time.seconds * 1e3 / runs, time.seconds * 1e5 / runs / m.ms,
+               time.backward ? "backward" : "forward", ms, 100 * ms / m.ms_mean,
                static_cast<double>(time.calls) / runs);
-  fmt::print("  {:<36}{:>10.3f} ms{:>7.1f} %\n", "batch, norm, optimizer",
-             std::max(0.0, m.ms - sum), std::max(0.0, 100 - 100 * sum / m.ms));
+  }
+  fmt::print("  {:<36}{:>10.3f} ms{:>7.1f} %\n", "the rest", rest,
+             100 * rest / m.ms_mean);
 }
 
 void print(const bench::BenchCase& c, const bench::Work& work,

@@ -30,7 +30,6 @@ std::vector<std::string> names_of_tokens(const Bundle& bundle) {
   return names;
 }
 
-// Rows less their mean.
 struct Matrix {
   std::size_t rows, width;
   std::vector<double> x;  // (rows, width)

@@ -10,7 +10,7 @@ namespace qkv::cli::bench {
 // Something made ready to be run many times.
 struct Work {
   std::function<void()> run;
-  double flops = 0;   // of the model, by its own count: see README of bench
+  double flops = 0;   // by the model's own count, as qkv bench --help tells
   double bytes = 0;   // that have to cross the memory bus; 0: not the bound
   double tokens = 0;  // trained on; 0: none
 };

@@ -46,18 +46,19 @@ double fma_peak() {
 }
 
 double read_bandwidth() {
-  // A part a thread, each larger than its share of any last-level cache but a
-  // server's; those are shared by many machines.
-  constexpr std::int64_t kFloats = std::int64_t{1} << 26;  // 256 MiB
+  // Together more than a core's own caches hold and less than a small machine's
+  // memory; a last-level cache that a server lends to many shows as bandwidth.
+  constexpr std::int64_t kTotal = std::int64_t{1} << 27;  // 512 MiB
   const int threads = worker_count();
+  const std::int64_t each = kTotal / threads;
   std::vector<std::vector<float>> parts(static_cast<std::size_t>(threads));
   parallel_for(threads, [&](std::int64_t t) {
-    parts[t].assign(static_cast<std::size_t>(kFloats), 1.0F);
+    parts[t].assign(static_cast<std::size_t>(each), 1.0F);
   });
   return best_rate([&](std::int64_t t) {
     [[maybe_unused]] volatile float kept = 0;
-    kept = kernels::sum_in_order(parts[t].data(), kFloats);
-    return 4.0 * static_cast<double>(kFloats);
+    kept = kernels::sum_of(parts[t].data(), each);
+    return 4.0 * static_cast<double>(each);
   });
 }
 

@@ -28,27 +28,27 @@ std::string letter(std::int64_t id) {
 }
 
 struct Examples {
-  Tensor ids, targets;  // (kBatch, kContext), (kBatch)
+  Tensor ids, targets;  // (kBatch, MlpWeights::kContext), (kBatch)
 };
 
 // Drawn from all places in all names, each after the three letters before it.
 Examples draw_examples(TorchRng& rng) {
-  std::vector<std::array<std::int64_t, kContext + 1>> all;
+  std::vector<std::array<std::int64_t, MlpWeights::kContext + 1>> all;
   for (const std::string_view name : kNames) {
-    std::array<std::int64_t, kContext + 1> window{};
+    std::array<std::int64_t, MlpWeights::kContext + 1> window{};
     for (std::size_t i = 0; i <= name.size(); ++i) {
       std::copy(window.begin() + 1, window.end(), window.begin());
       window.back() = i < name.size() ? name[i] - 'a' + 1 : 0;
       all.push_back(window);
     }
   }
-  Examples examples{Tensor::empty({kBatch, kContext}, DType::i64),
+  Examples examples{Tensor::empty({kBatch, MlpWeights::kContext}, DType::i64),
                     Tensor::empty({kBatch}, DType::i64)};
   for (std::int64_t i = 0; i < kBatch; ++i) {
     const auto& window =
         all[rng.randint(static_cast<std::int64_t>(all.size()))];
-    std::copy_n(window.begin(), kContext,
-                examples.ids.data<std::int64_t>() + i * kContext);
+    std::copy_n(window.begin(), MlpWeights::kContext,
+                examples.ids.data<std::int64_t>() + i * MlpWeights::kContext);
     examples.targets.data<std::int64_t>()[i] = window.back();
   }
   return examples;
@@ -83,8 +83,8 @@ plot::Picture dlogits_picture(const Examples& examples, const Tensor& dlogits) {
   const auto* id = examples.ids.data<std::int64_t>();
   for (std::int64_t i = 0; i < kShown; ++i) {
     std::string label;
-    for (std::int64_t t = 0; t < kContext; ++t)
-      label += letter(id[i * kContext + t]);
+    for (std::int64_t t = 0; t < MlpWeights::kContext; ++t)
+      label += letter(id[i * MlpWeights::kContext + t]);
     squares.row_labels.push_back(
         label + " " + letter(examples.targets.data<std::int64_t>()[i]));
   }

@@ -148,11 +148,10 @@ Report run(const Lab& lab) {
   report.tables = {grown, held};
   report.pictures = {{"", picture(test)}};
   report.see = fmt::format(
-      "Too small a rate learns nothing, too large a one undoes what was "
-      "learned: between them the loss is lowest near 10^{:.1f} = {:.2g}. The "
-      "trainings below show that this is no accident of one run: at a tenth of "
-      "that rate as many steps come less far, and ten times it they jump "
-      "about.",
+      "Too small a rate learns slowly, too large a one undoes what was "
+      "learned: between them the loss is lowest near 10^{:.1f} = {:.2g}. Whole "
+      "trainings at one rate each agree: at a tenth of it as many steps come "
+      "less far, and at ten times it they jump about.",
       test.best, std::pow(10, test.best));
   report.see += note_on_words();
   return report;

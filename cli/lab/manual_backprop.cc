@@ -97,7 +97,8 @@ Tensor forward(const MlpWeights& weights, const Given& given, Results& r) {
                bias = r("bnbias", weights.bias);
   const Tensor emb = r("emb", embedding(c, given.ids));
   const Tensor embcat =
-      r("embcat", reshape(emb, {given.ids.dim(0), kContext * kEmbedding}));
+      r("embcat", reshape(emb, {given.ids.dim(0), MlpWeights::kContext *
+                                                      MlpWeights::kEmbedding}));
   const Tensor hprebn = r("hprebn", matmul(embcat, w1) + b1);
   const Tensor bnmeani = r("bnmeani", 1 / n * column_sums(hprebn));
   const Tensor bndiff = r("bndiff", hprebn - bnmeani);
@@ -122,11 +123,14 @@ Tensor forward(const MlpWeights& weights, const Given& given, Results& r) {
 Tensor to_table(const Tensor& demb, const Tensor& ids, std::int64_t vocab) {
   const auto gradient = demb.to_vector<double>();
   const auto id = ids.to_vector<std::int64_t>();
-  std::vector<double> table(static_cast<std::size_t>(vocab) * kEmbedding, 0);
+  std::vector<double> table(
+      static_cast<std::size_t>(vocab) * MlpWeights::kEmbedding, 0);
   for (std::size_t i = 0; i < id.size(); ++i)
-    for (std::int64_t j = 0; j < kEmbedding; ++j)
-      table[id[i] * kEmbedding + j] += gradient[i * kEmbedding + j];
-  return Tensor::from(Shape{vocab, kEmbedding}, table).to(demb.dtype());
+    for (std::int64_t j = 0; j < MlpWeights::kEmbedding; ++j)
+      table[id[i] * MlpWeights::kEmbedding + j] +=
+          gradient[i * MlpWeights::kEmbedding + j];
+  return Tensor::from(Shape{vocab, MlpWeights::kEmbedding}, table)
+      .to(demb.dtype());
 }
 
 template <class T>
@@ -236,15 +240,16 @@ MlpWeights draw_mlp_weights(TorchRng& rng, std::int64_t vocab) {
     rng.randn(x);
     return scale(x, factor);
   };
-  constexpr std::int64_t kIn = kContext * kEmbedding;
+  constexpr std::int64_t kIn = MlpWeights::kContext * MlpWeights::kEmbedding;
   MlpWeights weights;
-  weights.c = draw({vocab, kEmbedding}, 1);
-  weights.w1 = draw({kIn, kHidden}, 5 / 3.0 / std::sqrt(double{kIn}));
-  weights.b1 = draw({kHidden}, 0.1);
-  weights.w2 = draw({kHidden, vocab}, 0.1);
+  weights.c = draw({vocab, MlpWeights::kEmbedding}, 1);
+  weights.w1 =
+      draw({kIn, MlpWeights::kHidden}, 5 / 3.0 / std::sqrt(double{kIn}));
+  weights.b1 = draw({MlpWeights::kHidden}, 0.1);
+  weights.w2 = draw({MlpWeights::kHidden, vocab}, 0.1);
   weights.b2 = draw({vocab}, 0.1);
-  weights.gain = shifted(draw({1, kHidden}, 0.1), 1);
-  weights.bias = draw({1, kHidden}, 0.1);
+  weights.gain = shifted(draw({1, MlpWeights::kHidden}, 0.1), 1);
+  weights.bias = draw({1, MlpWeights::kHidden}, 0.1);
   return weights;
 }
 

@@ -11,9 +11,8 @@
 
 namespace qkv::cli::lab {
 
-inline constexpr std::int64_t kContext = 3, kEmbedding = 10, kHidden = 64;
-
 struct MlpWeights {
+  static constexpr std::int64_t kContext = 3, kEmbedding = 10, kHidden = 64;
   Tensor c;           // (V, kEmbedding)
   Tensor w1, b1;      // (kContext · kEmbedding, kHidden), (kHidden)
   Tensor w2, b2;      // (kHidden, V), (V)

@@ -145,8 +145,9 @@ Report run(const Lab& lab) {
       "Without residual connections the gradient of the first block vanishes "
       "with depth, or, where norms keep its size, says nothing any more: "
       "twelve blocks learn no more than how often each letter comes. With them "
-      "a gradient reaches every block, and twelve blocks are no worse than "
-      "two. Norms decide how large a learning rate may be: at the small one "
+      "a gradient reaches every block, and at the small rate twelve blocks do "
+      "about as well as two. Norms decide how large a learning rate may be: at "
+      "the small one "
       "all three residual nets learn; at the large one and twelve blocks the "
       "net without norms comes apart, that with norms after the sum learns "
       "next to nothing, and only norms before each part still work.";

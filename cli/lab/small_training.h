@@ -58,7 +58,7 @@ struct Score {
 
 struct Fit {
   std::vector<plot::Point> curve;  // step, mean training loss around it
-  Score score;                     // on questions that training did not see
+  Score score;                     // on questions drawn after training
 };
 
 // Draws the batches from `seed`: networks that are compared see the same ones.

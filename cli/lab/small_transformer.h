@@ -1,6 +1,7 @@
 // A small transformer whose parts can be left out, for experiments that ask
-// what each is for. The GPT of the library has all of them and no such
-// switches.
+// what each is for: positions, the mask, residuals, and norms before the part
+// or after the sum. The library's GPT has all of them and no such switches, its
+// `heads` those that the lecture turns on.
 #pragma once
 
 #include <cstdint>

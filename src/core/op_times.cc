@@ -19,7 +19,7 @@ void OpTimes::ended(std::string_view op, bool backward) {
       time.seconds += seconds;
       return;
     }
-  times_.push_back({op, backward, 1, seconds});
+  times_.push_back({std::string(op), backward, 1, seconds});
 }
 
 }  // namespace qkv

@@ -3,21 +3,23 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace qkv {
 
 struct OpTime {
-  std::string_view op;
+  std::string op;
   bool backward = false;
   std::int64_t calls = 0;
   double seconds = 0;
 };
 
 // While one lives, what this thread records on the tape and runs backward is
-// timed: an operation gets the time since the one before it ended. So nothing
-// between them is lost, and the choice of what to compute counts as theirs.
+// timed: an operation gets the time since the one before it ended (the first
+// one since restart(), the first one backward since backward began), so what
+// leads to it counts as its own.
 class OpTimes {
  public:
   OpTimes();

@@ -57,7 +57,7 @@ struct Batch {
 Batch random_batch(std::int64_t examples, std::int64_t vocab) {
   TorchRng rng(7);
   Batch batch{draw_mlp_weights(rng, vocab),
-              Tensor::empty({examples, kContext}, DType::i64),
+              Tensor::empty({examples, MlpWeights::kContext}, DType::i64),
               Tensor::empty({examples}, DType::i64)};
   for (Tensor* ids : {&batch.ids, &batch.targets})
     for (std::int64_t i = 0; i < ids->numel(); ++i)
@@ -118,9 +118,10 @@ TEST(ManualBackprop, BeginsAtTheLossThatPyTorchGives) {
   const auto path = data_file("names.txt");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is missing";
   TorchRng split(0), rng(2147483647);
-  const auto names = data::open(
-      {.lines = path, .split = data::SplitRule::lecture, .window = kContext},
-      {.block_size = kContext}, split);
+  const auto names = data::open({.lines = path,
+                                 .split = data::SplitRule::lecture,
+                                 .window = MlpWeights::kContext},
+                                {.block_size = MlpWeights::kContext}, split);
   const MlpWeights weights = draw_mlp_weights(rng, 27);
   names->start(rng);
   const data::Batch batch = names->next(32);

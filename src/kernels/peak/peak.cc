@@ -36,22 +36,26 @@ double multiply_adds_rounds(std::int64_t rounds, float* sink) {
   const V sum = hn::Add(hn::Add(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)),
                                 hn::Add(hn::Add(s4, s5), hn::Add(s6, s7))),
                         hn::Add(hn::Add(s8, s9), hn::Add(s10, s11)));
-  *sink = hn::GetLane(sum);
+  *sink = hn::GetLane(hn::SumOfLanes(tag, sum));
   return 2.0 * kChains * static_cast<double>(rounds) * HWY_LANES(float);
 }
 
-float sum_from_memory(const float* from, std::int64_t n) {
+float sum_once(const float* from, std::int64_t n) {
   using V = hn::Vec<F32>;
   const F32 tag;
   constexpr std::int64_t kLanes = HWY_LANES(float);
   V s0 = hn::Zero(tag), s1 = s0, s2 = s0, s3 = s0;
-  for (std::int64_t i = 0; i + 4 * kLanes <= n; i += 4 * kLanes) {
+  std::int64_t i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
     s0 = hn::Add(s0, hn::LoadU(tag, from + i));
     s1 = hn::Add(s1, hn::LoadU(tag, from + i + kLanes));
     s2 = hn::Add(s2, hn::LoadU(tag, from + i + 2 * kLanes));
     s3 = hn::Add(s3, hn::LoadU(tag, from + i + 3 * kLanes));
   }
-  return hn::GetLane(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)));
+  float sum = hn::GetLane(
+      hn::SumOfLanes(tag, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+  for (; i < n; ++i) sum += from[i];
+  return sum;
 }
 
 }  // namespace qkv::kernels::HWY_NAMESPACE
@@ -61,14 +65,14 @@ HWY_AFTER_NAMESPACE();
 namespace qkv::kernels {
 
 HWY_EXPORT(multiply_adds_rounds);
-HWY_EXPORT(sum_from_memory);
+HWY_EXPORT(sum_once);
 
 double multiply_adds(std::int64_t rounds, float* sink) {
   return HWY_DYNAMIC_DISPATCH(multiply_adds_rounds)(rounds, sink);
 }
 
-float sum_in_order(const float* from, std::int64_t n) {
-  return HWY_DYNAMIC_DISPATCH(sum_from_memory)(from, n);
+float sum_of(const float* from, std::int64_t n) {
+  return HWY_DYNAMIC_DISPATCH(sum_once)(from, n);
 }
 
 }  // namespace qkv::kernels

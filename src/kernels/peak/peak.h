@@ -10,7 +10,7 @@ namespace qkv::kernels {
 // that they happen.
 double multiply_adds(std::int64_t rounds, float* sink);
 
-// The sum of n floats, read once in order.
-float sum_in_order(const float* from, std::int64_t n);
+// The sum of n floats, each read once.
+float sum_of(const float* from, std::int64_t n);
 
 }  // namespace qkv::kernels
