@@ -195,7 +195,7 @@ int run(const Options& options) {
     if (caught_signal() != 0) return 128 + caught_signal();
     (options.json ? print_json : print)(*c, work, measured, peak);
     if (options.operations && !options.json) print_operations(measured);
-    std::fflush(stdout);
+    flush_output();
   }
   return kDone;
 }

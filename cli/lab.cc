@@ -47,12 +47,14 @@ void print_json(const lab::Experiment& experiment, const lab::Report& report) {
                                               {"see", report.see}}));
 }
 
-void write_pictures(const lab::Experiment& experiment,
-                    const lab::Report& report, const std::string& folder) {
-  if (report.pictures.empty()) return;
+void make_folder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) fail_io("{}: cannot be made: {}", folder, error.message());
+}
+
+void write_pictures(const lab::Experiment& experiment,
+                    const lab::Report& report, const std::string& folder) {
   for (const lab::NamedPicture& drawn : report.pictures) {
     const std::string name =
         experiment.name + (drawn.name.empty() ? "" : "-" + drawn.name) + ".svg";
@@ -77,6 +79,7 @@ int run(const Options& options) {
     fail_input("there is no experiment '{}'{}; qkv lab lists them",
                options.name, did_you_mean(options.name, names));
   const lab::Lab lab(options.quick);
+  if (!options.out.empty()) make_folder(options.out);
   bool first = true;
   for (const auto& experiment : lab::experiments()) {
     if (options.name != "all" && options.name != experiment.name) continue;
@@ -90,7 +93,7 @@ int run(const Options& options) {
     if (!options.json && !first) fmt::print("\n");
     first = false;
     (options.json ? print_json : print)(experiment, report);
-    std::fflush(stdout);
+    flush_output();
     if (!options.out.empty()) write_pictures(experiment, report, options.out);
   }
   return kDone;

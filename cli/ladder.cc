@@ -111,7 +111,8 @@ std::string short_text(const std::string& text) {
     // Not within a character of several bytes.
     if (shown.size() >= kMost && (static_cast<unsigned char>(c) & 0xC0) != 0x80)
       return shown + "...";
-    shown += c == '\n' || c == '\t' ? ' ' : c;
+    // A control character could steer the terminal.
+    shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
   }
   return shown;
 }
@@ -127,7 +128,7 @@ void print_row(const Outcome& o) {
              with_commas(o.parameters), short_count(o.flops_a_token),
              loss_text(o.train), loss_text(o.validation), loss_text(o.test),
              fmt::format("{:.1f}", o.seconds), short_text(o.sample));
-  std::fflush(stdout);
+  flush_output();
 }
 
 void print_json(const Outcome& o) {
@@ -146,7 +147,7 @@ void print_json(const Outcome& o) {
                          {"test_loss", number(o.test)},
                          {"seconds", o.seconds},
                          {"sample", o.sample}}));
-  std::fflush(stdout);
+  flush_output();
 }
 
 std::vector<const Rung*> chosen(const Options& options) {
@@ -195,15 +196,18 @@ int run(const Options& options) {
   const double limit = options.seconds.empty()
                            ? 0
                            : parse_duration(options.seconds, "--seconds");
+  // Before the first is trained, not when its turn comes.
+  for (const Rung* rung : all)
+    check_run_folder(folder_of(*rung, options), options.overwrite);
   catch_signals();
   std::vector<Outcome> outcomes;
   for (const Rung* rung : all) {
     outcomes.push_back(climb(*rung, options, limit));
     if (outcomes.back().end == TrainEnd::interrupted) {
-      note(
-          fmt::format("go on    qkv train --resume {}; the other rungs: qkv "
-                      "ladder --only RUNG",
-                      folder_of(*rung, options)));
+      note(fmt::format(
+          "go on    qkv train --resume {}; the other rungs: the same command "
+          "with --only RUNG",
+          folder_of(*rung, options)));
       return 128 + caught_signal();
     }
     if (!options.json && outcomes.size() == 1) print_heading();
@@ -241,27 +245,34 @@ const RegisterCommand kLadder({
           lines->type_name("FILE")->excludes(text)->excludes(task);
           text->type_name("FILE")->excludes(task);
           task->type_name("NAME");
-          app.add_option("--steps", options->steps,
-                         "Updates of each rung, 0: 3000")
-              ->check(whole_number(0, kAnyCount))
-              ->type_name("N");
-          app.add_option("--seconds", options->seconds,
-                         "Training time of each rung at most: 30s, 2m")
-              ->type_name("TIME");
-          app.add_option("--only", options->only,
-                         "A rung to climb; may be given several times")
-              ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-              ->type_name("RUNG");
-          app.add_option("--seed", options->seed,
-                         "Of weights and data order; -1: 1337")
-              ->check(whole_number(-1, kAnyCount))
-              ->type_name("N");
+          CLI::Option* steps = app.add_option("--steps", options->steps,
+                                              "Updates of each rung, 0: 3000")
+                                   ->check(whole_number(0, kAnyCount))
+                                   ->type_name("N");
+          CLI::Option* seconds =
+              app.add_option("--seconds", options->seconds,
+                             "Training time of each rung at most: 30s, 2m")
+                  ->type_name("TIME");
+          CLI::Option* only =
+              app.add_option("--only", options->only,
+                             "A rung to climb; may be given several times")
+                  ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+                  ->type_name("RUNG");
+          CLI::Option* seed =
+              app.add_option("--seed", options->seed,
+                             "Of weights and data order; -1: 1337")
+                  ->check(whole_number(-1, kAnyCount))
+                  ->type_name("N");
           app.add_option("--out", options->out, "Folder for the runs")
               ->type_name("DIR");
           app.add_flag("--overwrite", options->overwrite,
                        "Replace the runs in --out");
-          app.add_flag("--parity", options->parity,
-                       "Published settings instead, beside their numbers");
+          CLI::Option* parity =
+              app.add_flag("--parity", options->parity,
+                           "Published settings instead, beside their numbers");
+          for (CLI::Option* own :
+               {lines, text, task, steps, seconds, only, seed})
+            parity->excludes(own);
           app.add_option("--data", options->data_folder,
                          "Of --parity: the folder of names.txt and "
                          "tinyshakespeare.txt")

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
@@ -43,6 +44,14 @@ struct StepLosses final : TrainObserver {
   void on_step(const TrainStep& e) override { losses.push_back(e.loss); }
 };
 
+// The data sets as they are published.
+struct PublishedFile {
+  std::string_view name;
+  std::uintmax_t bytes;
+};
+constexpr std::array<PublishedFile, 2> kFiles{
+    {{"names.txt", 228145}, {"tinyshakespeare.txt", 1115394}}};
+
 class Course {
  public:
   explicit Course(std::string folder) : folder_(std::move(folder)) {}
@@ -50,7 +59,16 @@ class Course {
   // Where the file lies; empty where it is missing, which is said once.
   std::string file(const std::string& name) {
     std::string path = (fs::path(folder_) / name).string();
-    if (std::error_code ignored; fs::exists(path, ignored)) return path;
+    std::error_code error;
+    const auto bytes = fs::file_size(path, error);
+    if (!error) {
+      const auto known = std::find_if(kFiles.begin(), kFiles.end(),
+                                      [&](auto& f) { return f.name == name; });
+      if (known != kFiles.end() && bytes != known->bytes)
+        fail_input("{}: {} bytes, but the published one has {}; use that one",
+                   path, bytes, known->bytes);
+      return path;
+    }
     if (missing_.insert(name).second)
       note(fmt::format("{} is missing: what needs it is left out", path));
     return "";
@@ -280,8 +298,11 @@ int print_parity(const std::string& folder, bool json) {
         "tinyshakespeare.txt");
   catch_signals();
   Course course(folder);
+  const std::vector<Number> numbers = published();
+  // What is missing is said before hours are spent on the rest.
+  for (const Number& number : numbers) course.file(number.file);
   bool all_within = true, any = false;
-  for (const Number& number : published()) {
+  for (const Number& number : numbers) {
     const std::string path = course.file(number.file);
     if (path.empty()) continue;
     if (!any && !json) print_heading();
@@ -304,7 +325,7 @@ int print_parity(const std::string& folder, bool json) {
                  difference, number.digits,
                  fmt::format("{:g}", number.tolerance),
                  within ? "" : "  OUTSIDE");
-    std::fflush(stdout);
+    flush_output();
   }
   if (!any)
     fail_input("{}: it holds neither names.txt nor tinyshakespeare.txt",

@@ -12,6 +12,10 @@ namespace qkv::cli {
 // the folder holds a run and may not.
 RunLog open_run_folder(const std::string& folder, bool overwrite);
 
+// Throws where the folder holds a run and may not: before a long computation
+// that will write there.
+void check_run_folder(const std::string& folder, bool overwrite);
+
 // What a run is called: its folder's own name, however the path is written.
 std::string run_name(const std::string& folder);
 

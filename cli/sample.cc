@@ -37,8 +37,7 @@ struct Row {
 // Text that streams: a reader that left ends it at once.
 void print_now(const std::string& piece) {
   fmt::print("{}", piece);
-  if (std::fflush(stdout) != 0)
-    throw std::system_error(errno, std::generic_category());
+  flush_output();
 }
 
 // Rows are printed by groups: a column can be aligned, and a reader does not

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace qkv::cli {
@@ -120,6 +122,11 @@ plot::Terminal this_terminal() {
   terminal.colour = can_colour(STDOUT_FILENO);
   terminal.unicode = utf8_locale();
   return terminal;
+}
+
+void flush_output() {
+  if (std::fflush(stdout) != 0)
+    throw std::system_error(errno, std::generic_category());
 }
 
 void note(const std::string& text) {

@@ -30,6 +30,10 @@ std::string duration_text(double seconds);  // "1 h 02 min", "26 s"
 // What pictures in text are drawn for, on standard output.
 plot::Terminal this_terminal();
 
+// Writes out what was printed to standard output so far. Throws
+// std::system_error where it cannot be: the disk is full, the reader has left.
+void flush_output();
+
 // Text for people on stderr, with a line break; other control characters, which
 // could steer the terminal, are shown as \x1b.
 void note(const std::string& text);

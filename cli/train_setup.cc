@@ -228,6 +228,19 @@ RunParts open_run(RunConfig& config, bool skip_init) {
     fail_input(
         "block_size {} is less than the {} tokens that the longest item needs",
         block_size, own);
+  // Before a folder is made or a run replaced.
+  if (fields.value("batch_norm", false) && config.train.batch_size == 1 &&
+      (config.data.window > 0 || own == 1))
+    fail_input(
+        "batch_size 1: batch_norm takes a variance over the answers of a "
+        "batch, and there is 1; use 2 or more");
+  const auto context = fields.value("context", std::int64_t{0});
+  const std::int64_t length = config.fixed_block_size ? block_size : own;
+  if (context > length)
+    fail_input(
+        "context {} is longer than the {} tokens of a sequence: use {} or "
+        "less",
+        context, length, length);
   if (config.origin) {
     parts.model = begin_with(*config.origin, *config.model);
     config.origin.reset();  // no second copy of the weights while training

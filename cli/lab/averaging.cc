@@ -83,8 +83,18 @@ Report run(const Lab&) {
   add("a matrix with rows 1/(t+1)", by_matrix(x));
   add("softmax of zeros, the future at -inf", by_softmax(x));
   add("attention whose scores are all 0", by_attention(x));
+  plot::Attention weights;
+  weights.title = "the weights of all four ways";
+  weights.about = "qkv lab averaging: row t holds 1/(t+1) for what came before";
+  weights.queries = weights.keys = kLength;
+  weights.causal = true;
+  for (std::int64_t t = 0; t < kLength; ++t)
+    for (std::int64_t s = 0; s < kLength; ++s)
+      weights.values.push_back(s <= t ? 1.0F / static_cast<float>(t + 1)
+                                      : plot::kHidden);
   Report report;
   report.tables = {table};
+  report.pictures = {{"", plot::attention_head(weights, 0, 0)}};
   report.see =
       "Averaging the past is a product with a triangular matrix; the matrix is "
       "a softmax of equal scores. Attention only lets the scores depend on "

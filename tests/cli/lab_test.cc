@@ -51,5 +51,20 @@ TEST(Lab, ListsDrawsAndRefuses) {
       << refused.err;
 }
 
+// What cannot be written is an error of whoever prints it, and a folder is made
+// before the work is done.
+TEST(Lab, OutputThatCannotBeWrittenIsNoSuccess) {
+  for (const char* command :
+       {"qkv lab averaging", "qkv lab averaging --json",
+        "qkv bench makemore-bigram --seconds 0.01s --json --threads 1"}) {
+    const Ran ran = run_shell(std::string(command) + " >/dev/full");
+    EXPECT_EQ(ran.code, 3) << command << ran.err;
+    EXPECT_NE(ran.err.find("No space left"), std::string::npos) << ran.err;
+  }
+  const Ran late = run_qkv({"lab", "micrograd", "--out", "/dev/full"});
+  EXPECT_EQ(late.code, 3);
+  EXPECT_EQ(late.out, "");
+}
+
 }  // namespace
 }  // namespace qkv::test

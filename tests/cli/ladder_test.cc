@@ -117,5 +117,32 @@ TEST(Ladder, LectureLossesComeOutToTheDigit) {
   EXPECT_NEAR(norm[99], 2.5489874, 1e-4);
 }
 
+TEST(Ladder, LooksBeforeItClimbs) {
+  TempFolder folder;
+  const std::vector<std::string> ladder = {
+      "ladder", "--task", "copy", "--steps", "1", "--out", folder / "l"};
+  auto one = ladder;
+  one.insert(one.end(), {"--only", "bow"});
+  ASSERT_EQ(run_qkv(one).code, 0);
+  auto two = ladder;
+  two.insert(two.end(), {"--only", "bigram", "--only", "bow"});
+  const Ran refused = run_qkv(two);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("qkv train --resume"), std::string::npos)
+      << refused.err;
+  EXPECT_FALSE(std::filesystem::exists(folder / "l/bigram"));
+
+  write_bytes(folder / "names.txt", "anna\nbob\n");
+  const Ran other = run_qkv({"ladder", "--parity", "--data", folder.path()});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_EQ(other.out, "");
+  EXPECT_NE(other.err.find("names.txt: 9 bytes"), std::string::npos)
+      << other.err;
+  EXPECT_EQ(
+      run_qkv({"ladder", "--parity", "--data", folder.path(), "--only", "bow"})
+          .code,
+      2);
+}
+
 }  // namespace
 }  // namespace qkv::test

@@ -390,5 +390,31 @@ TEST(TrainRun, SamplesComeInGroupsNotAtTheEnd) {
             0);
 }
 
+TEST(TrainRun, WhatCannotTrainLeavesTheRunThatIsThere) {
+  TempFolder folder;
+  std::string names;
+  for (int i = 0; i < 40; ++i)
+    names += std::string(1 + i % 5, 'a' + i % 7) + "\n";
+  const std::string lines = write_bytes(folder / "n.txt", names);
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"train",   "--lines", lines,
+                                    "--model", "mlp",     "--steps",
+                                    "2",       "--out",   folder / "r"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_qkv(all);
+  };
+  ASSERT_EQ(run({}).code, 0);
+  const std::string before = read_bytes(folder / "r/last.safetensors");
+  const Ran one = run({"--batch-norm", "true", "--window", "3", "--batch-size",
+                       "1", "--overwrite"});
+  EXPECT_EQ(one.code, 2);
+  EXPECT_TRUE(one.err.starts_with("qkv: batch_size 1: ")) << one.err;
+  const Ran longer = run({"--context", "5000", "--overwrite"});
+  EXPECT_EQ(longer.code, 2);
+  EXPECT_TRUE(longer.err.starts_with("qkv: context 5000 is longer"))
+      << longer.err;
+  EXPECT_EQ(read_bytes(folder / "r/last.safetensors"), before);
+}
+
 }  // namespace
 }  // namespace qkv::test
