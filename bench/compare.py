@@ -55,7 +55,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--markdown", action="store_true")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
 
     info = json.loads(output([args.qkv, "info", "--json"]))
     threads = info["threads"]

@@ -207,11 +207,12 @@ const RegisterCommand kBench({
     .examples = {{"What there is to measure", "qkv bench"},
                  {"A training step of a small GPT, by operation",
                   "qkv bench makemore --seconds 1s --operations"}},
-    .about = "% peak is of the f32 multiply-adds or of the memory bandwidth "
-             "that this machine reaches in the same run, whichever bounds the "
-             "case. Operations are counted by the model, 6 per parameter of a "
-             "matrix product and token, attention on the visible half; what is "
-             "computed again earns nothing.",
+    .about =
+        "% peak is of the f32 multiply-adds or of the memory bandwidth (of "
+        "reading: what writes too may pass 100) that this machine reaches in "
+        "the same run, whichever bounds the case. Operations are counted by "
+        "the model, 6 per parameter of a matrix product and token, attention "
+        "on the visible half; what is computed again earns nothing.",
     .setup =
         [](CLI::App& app) {
           auto options = std::make_shared<Options>();

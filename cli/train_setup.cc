@@ -71,7 +71,7 @@ void apply_file(const nlohmann::json& file, const std::string& path,
                 RunConfig& config) {
   check_sections(file, path);
   for (const auto& [name, section] : file.items()) {
-    const std::string where = path + ": [" + name + "]";
+    const std::string where = fmt::format("{}: [{}]", path, name);
     if (name == "train") {
       fields_from_json(
           section, [&](FieldVisitor& v) { visit_fields(v, config.train); },
@@ -281,7 +281,7 @@ double parse_duration(const std::string& text, const std::string& option) {
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string unit(end, text.data() + text.size());
-  const double factor = unit == "" || unit == "s" ? 1
+  const double factor = unit.empty() || unit == "s" ? 1
                         : unit == "m"             ? 60
                         : unit == "h"             ? 3600
                                                   : 0;
