@@ -282,9 +282,9 @@ double parse_duration(const std::string& text, const std::string& option) {
       std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string unit(end, text.data() + text.size());
   const double factor = unit.empty() || unit == "s" ? 1
-                        : unit == "m"             ? 60
-                        : unit == "h"             ? 3600
-                                                  : 0;
+                        : unit == "m"               ? 60
+                        : unit == "h"               ? 3600
+                                                    : 0;
   if (error != std::errc() || factor == 0 || !(value > 0) ||
       !std::isfinite(value))
     fail_input("{} must be a time such as 90s, 15m or 2h, not '{}'", option,
