@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "cli/lab/experiment.h"
+#include "cli/lab/numbers.h"
 #include "qkv/attention.h"
 #include "qkv/ops.h"
 #include "qkv/rng.h"
@@ -57,14 +58,6 @@ Tensor by_attention(const Tensor& x) {
       attention(alike, alike, reshape(x, shape), {.mask = Mask::causal()})
           .output,
       {kLength, kWidth});
-}
-
-double largest_difference(const Tensor& a, const Tensor& b) {
-  const auto x = a.to_vector<float>(), y = b.to_vector<float>();
-  double largest = 0;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    largest = std::max(largest, std::abs(static_cast<double>(x[i]) - y[i]));
-  return largest;
 }
 
 Report run(const Lab&) {

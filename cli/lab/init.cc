@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "cli/lab/experiment.h"
+#include "cli/lab/numbers.h"
 #include "cli/lab/small_training.h"
 #include "cli/lab/words.h"
 #include "qkv/autograd.h"
@@ -119,20 +120,6 @@ class DeepMlp {
   std::vector<Layer> layers_;
   std::vector<NamedTensor> parameters_;
 };
-
-struct Spread {
-  double mean = 0, deviation = 0;
-};
-Spread spread_of(const std::vector<float>& values) {
-  double sum = 0, squares = 0;
-  for (const float v : values) {
-    sum += v;
-    squares += static_cast<double>(v) * v;
-  }
-  const auto n = static_cast<double>(values.size());
-  const double mean = sum / n;
-  return {mean, std::sqrt(std::max(squares / n - mean * mean, 0.0))};
-}
 
 double saturated_part(const std::vector<float>& values) {
   return static_cast<double>(

@@ -24,10 +24,8 @@ double honest_loss(const SmallTransformer& net, const data::Batch& batch) {
   for (std::int64_t t = 1; t <= batch.ids.dim(1); ++t)
     logits.push_back(
         slice(net.logits(contiguous(slice(batch.ids, 1, 0, t))), 1, t - 1, t));
-  const std::int64_t asked = batch.targets.dim(1);
-  const Tensor all = concat(logits, 1);
   return cross_entropy(
-             contiguous(slice(all, 1, all.dim(1) - asked, all.dim(1))),
+             contiguous(of_the_last(concat(logits, 1), batch.targets.dim(1))),
              batch.targets)
       .mean.item();
 }
@@ -101,17 +99,12 @@ Report run(const Lab& lab) {
                                 .layers = 2,
                                 .mask = variant.mask},
                                1);
-    const Learner student = learner(net, [&](const data::Batch& b) {
-      const Tensor all = net.logits(b.ids);
-      return slice(all, 1, all.dim(1) - b.targets.dim(1), all.dim(1));
-    });
+    const Learner student = learner(net);
     const Fit trained =
         fit(lab, student,
             [&](TorchRng&, std::int64_t count) { return words->next(count); },
             {.steps = 1500, .batch = 32, .lr = 4e-3});
-    const data::Batch held_out = words->evaluation(
-        data::Split::validation, 0,
-        std::min(words->examples(data::Split::validation), kHeldOut));
+    const data::Batch new_words = held_out(*words, kHeldOut);
     lab.doing(fmt::format("masking: generating with {}", variant.name));
     TorchRng rng(1);
     std::int64_t exist = 0;
@@ -125,9 +118,9 @@ Report run(const Lab& lab) {
     }
     samples.rows.push_back(shown);
     table.rows.push_back(
-        {variant.name, fmt::format("{:.3f}", score_of(student, held_out).loss),
-         fmt::format("{:.3f}", honest_loss(net, held_out)),
-         fmt::format("{:.3g}", moved_by_the_last(net, held_out, vocab_size)),
+        {variant.name, fmt::format("{:.3f}", score_of(student, new_words).loss),
+         fmt::format("{:.3f}", honest_loss(net, new_words)),
+         fmt::format("{:.3g}", moved_by_the_last(net, new_words, vocab_size)),
          fmt::format("{:.1f} %", 100.0 * static_cast<double>(exist) /
                                      static_cast<double>(kSamples))});
     curves.series.push_back({variant.name, trained.curve});

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/lab/experiment.h"
+#include "cli/lab/numbers.h"
 #include "cli/lab/small_training.h"
 #include "cli/lab/small_transformer.h"
 #include "qkv/autograd.h"
@@ -42,15 +43,6 @@ Tensor reordered(const Tensor& x, const std::vector<std::int64_t>& order) {
   for (const std::int64_t from : order)
     rows.push_back(slice(x, 1, from, from + 1));
   return contiguous(concat(rows, 1));
-}
-
-double largest_difference(const Tensor& a, const Tensor& b) {
-  const auto x = a.to(DType::f64).to_vector<double>();
-  const auto y = b.to(DType::f64).to_vector<double>();
-  double largest = 0;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    largest = std::max(largest, std::abs(x[i] - y[i]));
-  return largest;
 }
 
 // How far attention of a reordered sequence is from its reordered output.
@@ -115,10 +107,8 @@ Report run(const Lab& lab) {
                                 .positions = variant.positions,
                                 .mask = variant.mask},
                                1);
-    const Fit trained = fit(
-        lab,
-        learner(net, [&](const data::Batch& b) { return net.logits(b.ids); }),
-        questions, {.steps = 1500, .batch = 32, .lr = 5e-3});
+    const Fit trained = fit(lab, learner(net), questions,
+                            {.steps = 1500, .batch = 32, .lr = 5e-3});
     table.rows.push_back(
         {variant.name, std::to_string(variant.layers),
          fmt::format("{:.3f}", trained.score.loss),

@@ -49,24 +49,14 @@ struct Subject {
              .norm = variant.norm},
             1) {}
 
-  data::Batch held_out() const {
-    return words->evaluation(
-        data::Split::validation, 0,
-        std::min<std::int64_t>(words->examples(data::Split::validation), 256));
-  }
-  Learner learner() const {
-    return lab::learner(net, [this](const data::Batch& batch) {
-      const Tensor all = net.logits(batch.ids);
-      return slice(all, 1, all.dim(1) - batch.targets.dim(1), all.dim(1));
-    });
-  }
+  data::Batch held_out() const { return lab::held_out(*words, 256); }
 };
 
 // The gradients of the first and the last block before any training.
 std::pair<double, double> gradients_at_the_start(const Variant& variant,
                                                  std::int64_t depth) {
   const Subject subject(variant, depth);
-  backward(subject.learner().loss(subject.held_out()));
+  backward(learner(subject.net).loss(subject.held_out()));
   return {subject.net.gradient_of_block(0),
           subject.net.gradient_of_block(depth - 1)};
 }
@@ -78,7 +68,7 @@ struct Outcome {
 Outcome trained(const Lab& lab, const Variant& variant, std::int64_t depth,
                 double rate) {
   const Subject subject(variant, depth);
-  const Learner student = subject.learner();
+  const Learner student = learner(subject.net);
   const Questions next = [&](TorchRng&, std::int64_t count) {
     return subject.words->next(count);
   };
@@ -147,10 +137,10 @@ Report run(const Lab& lab) {
       "twelve blocks learn no more than how often each letter comes. With them "
       "a gradient reaches every block, and at the small rate twelve blocks do "
       "about as well as two. Norms decide how large a learning rate may be: at "
-      "the small one "
-      "all three residual nets learn; at the large one and twelve blocks the "
-      "net without norms comes apart, that with norms after the sum learns "
-      "next to nothing, and only norms before each part still work.";
+      "the small one all three residual nets learn; at the large one and "
+      "twelve blocks the net without norms comes apart, that with norms after "
+      "the sum learns next to nothing, and only norms before each part still "
+      "work.";
   report.see += note_on_words();
   return report;
 }

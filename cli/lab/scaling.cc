@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "cli/lab/numbers.h"
 #include "cli/lab/small_training.h"
 #include "qkv/nn/attention.h"
 #include "qkv/ops.h"
@@ -23,18 +24,13 @@ struct Softmax {
 // Of random queries and keys of width d, N(0,1) each.
 Softmax of_scores(const Tensor& q, const Tensor& k, double factor) {
   const Tensor scores = scale(matmul(q, transpose(k, 0, 1)), factor);
-  const auto s = scores.to_vector<float>();
   const auto w = softmax(scores).to_vector<float>();
   Softmax found;
-  double sum = 0, squares = 0;
-  for (std::size_t i = 0; i < s.size(); ++i) {
-    sum += s[i];
-    squares += static_cast<double>(s[i]) * s[i];
-    if (w[i] > 0) found.entropy -= w[i] * std::log(w[i]);
-    found.gradient += static_cast<double>(w[i]) * (1 - w[i]);
+  for (const float weight : w) {
+    if (weight > 0) found.entropy -= weight * std::log(weight);
+    found.gradient += static_cast<double>(weight) * (1 - weight);
   }
-  const auto n = static_cast<double>(s.size());
-  found.spread = std::sqrt(squares / n - sum / n * (sum / n));
+  found.spread = spread_of(scores.to_vector<float>()).deviation;
   found.entropy /= static_cast<double>(kQueries);
   found.gradient /= static_cast<double>(kQueries);
   return found;

@@ -41,6 +41,10 @@ OneThread::OneThread() : before_(runtime::threads()) {
 }
 OneThread::~OneThread() { runtime::set_threads(before_); }
 
+Tensor of_the_last(const Tensor& logits, std::int64_t count) {
+  return slice(logits, 1, logits.dim(1) - count, logits.dim(1));
+}
+
 Learner learner(LanguageModel& model) {
   return {model.parameters(),
           [&model](const data::Batch& batch) {
@@ -49,9 +53,8 @@ Learner learner(LanguageModel& model) {
           },
           [&model](const data::Batch& batch) {
             Context context;
-            const std::int64_t length = batch.ids.dim(1);
-            return slice(model.logits(batch.ids, context), 1,
-                         length - batch.targets.dim(1), length);
+            return of_the_last(model.logits(batch.ids, context),
+                               batch.targets.dim(1));
           }};
 }
 

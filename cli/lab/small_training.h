@@ -32,6 +32,8 @@ struct Learner {
   std::function<Tensor(const data::Batch&)> loss;
   std::function<Tensor(const data::Batch&)> logits;
 };
+// logits (B,T,V) of the last `count` positions, which targets may be of alone.
+Tensor of_the_last(const Tensor& logits, std::int64_t count);
 Learner learner(LanguageModel& model);
 // A network that is not a language model: its loss is the cross entropy.
 Learner learner(const nn::Module& network,

@@ -70,4 +70,10 @@ double SmallTransformer::gradient_of_block(std::int64_t layer) const {
       optim::DecayRule::all));
 }
 
+Learner learner(const SmallTransformer& net) {
+  return learner(net, [&net](const data::Batch& batch) {
+    return of_the_last(net.logits(batch.ids), batch.targets.dim(1));
+  });
+}
+
 }  // namespace qkv::cli::lab

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "cli/lab/small_training.h"
 #include "qkv/nn/attention.h"
 
 namespace qkv::cli::lab {
@@ -50,5 +51,7 @@ class SmallTransformer : public nn::Module {
   std::unique_ptr<nn::LayerNorm> last_norm_;
   std::unique_ptr<nn::Linear> head_;
 };
+
+Learner learner(const SmallTransformer& net);
 
 }  // namespace qkv::cli::lab

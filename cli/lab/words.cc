@@ -21,6 +21,11 @@ std::unique_ptr<data::Dataset> open_words(std::uint64_t seed,
   return words;
 }
 
+data::Batch held_out(const data::Dataset& data, std::int64_t count) {
+  constexpr auto kSplit = data::Split::validation;
+  return data.evaluation(kSplit, 0, std::min(count, data.examples(kSplit)));
+}
+
 std::string note_on_words() {
   std::error_code ignored;
   if (std::filesystem::exists(data::kWordList, ignored)) return "";
@@ -36,9 +41,7 @@ data::Batch Windows::next(std::int64_t count) {
 }
 
 data::Batch Windows::held_out(std::int64_t count) const {
-  const std::int64_t all = data_->examples(data::Split::validation);
-  return cut(
-      data_->evaluation(data::Split::validation, 0, std::min(count, all)));
+  return cut(lab::held_out(*data_, count));
 }
 
 // Of a task, whose lines are longer: the first answer of the first row, the

@@ -15,6 +15,9 @@ namespace qkv::cli::lab {
 std::unique_ptr<data::Dataset> open_words(std::uint64_t seed,
                                           std::int64_t window = 0);
 
+// The first so many of the validation split, or all where there are fewer.
+data::Batch held_out(const data::Dataset& data, std::int64_t count);
+
 // What a report says of the task where it stands in for words; else nothing.
 std::string note_on_words();
 

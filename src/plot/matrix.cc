@@ -71,17 +71,21 @@ void draw_cells(Drawing& drawing, const MatrixPlace& place,
                stroked(kRule, 0.5));
 }
 
-void draw_legend(Drawing& drawing, double x, double y, Quantity quantity,
-                 bool bad) {
-  const Scale& scale = scale_of(quantity);
-  drawing.text(x, y + 7, std::string(scale.name), {});
+void draw_ramp(Drawing& drawing, double x, double y) {
   // Each step reaches to the end, under the next: no seams.
   constexpr int kSteps = 64;
   for (int i = 0; i < kSteps; ++i) {
     const double from = i * kRampWidth / kSteps;
-    drawing.rect(x + from, y + 10, kRampWidth - from, 6,
+    drawing.rect(x + from, y, kRampWidth - from, 6,
                  filled(sequential(Ground::light)[i * 255 / (kSteps - 1)]));
   }
+}
+
+void draw_legend(Drawing& drawing, double x, double y, Quantity quantity,
+                 bool bad) {
+  const Scale& scale = scale_of(quantity);
+  drawing.text(x, y + 7, std::string(scale.name), {});
+  draw_ramp(drawing, x, y + 10);
   for (const ScaleTick& tick : scale.ticks) {
     const double at = x + tick.at * kRampWidth;
     drawing.line(at, y + 16, at, y + 18, stroked(kEdge, 0.5));

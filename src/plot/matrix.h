@@ -22,6 +22,8 @@ void draw_numbers(Drawing& drawing, const MatrixPlace& place,
                   const Attention& attention, int layer, int head,
                   const Cells& cells);
 
+// The ramp of a light ground alone, kRampWidth by 6.
+void draw_ramp(Drawing& drawing, double x, double y);
 // The ramp with its name and values, and the sign for masked (and for NaN).
 void draw_legend(Drawing& drawing, double x, double y, Quantity quantity,
                  bool bad);

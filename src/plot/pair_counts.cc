@@ -63,13 +63,9 @@ void write_cell(Drawing& drawing, double x, double y, const std::string& pair,
 }
 
 void draw_scale(Drawing& drawing, double x, double y, std::int64_t largest) {
-  constexpr int kSteps = 64;
   drawing.text(x, y + 5.5, "count 0", {});
   const double from = x + sans_width("count 0", kTextSize) + 5;
-  for (int i = 0; i < kSteps; ++i)
-    drawing.rect(from + i * kRampWidth / kSteps, y,
-                 kRampWidth - i * kRampWidth / kSteps, 6,
-                 filled(sequential(Ground::light)[i * 255 / (kSteps - 1)]));
+  draw_ramp(drawing, from, y);
   drawing.text(from + kRampWidth + 5, y + 5.5,
                count_text(static_cast<double>(largest)) +
                    ", the most; shaded by the square root",

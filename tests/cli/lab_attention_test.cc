@@ -6,23 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "core/json.h"
-#include "tests/support/program.h"
+#include "tests/cli/lab_tables.h"
 
 namespace qkv::test {
 namespace {
 
 using nlohmann::json;
-
-json tables_of(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "lab");
-  arguments.push_back("--json");
-  const Ran ran = run_qkv(arguments);
-  EXPECT_EQ(ran.code, 0) << ran.err;
-  return json::parse(ran.out)["tables"];
-}
-
-double number(const json& cell) { return std::stod(cell.get<std::string>()); }
 
 // The cell of the row and column that are named so.
 double at(const json& table, const std::string& row,

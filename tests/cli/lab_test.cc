@@ -3,7 +3,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "core/json.h"
+#include "tests/cli/lab_tables.h"
 #include "tests/support/files.h"
 #include "tests/support/program.h"
 
@@ -14,9 +14,7 @@ using nlohmann::json;
 
 // The rows of its first table.
 json rows_of(const std::string& name) {
-  const Ran ran = run_qkv({"lab", name, "--quick", "--json"});
-  EXPECT_EQ(ran.code, 0) << ran.err;
-  return json::parse(ran.out)["tables"][0]["rows"];
+  return tables_of({name, "--quick"})[0]["rows"];
 }
 
 TEST(Lab, ScoresSpreadAsTheRootOfTheWidth) {
@@ -24,7 +22,7 @@ TEST(Lab, ScoresSpreadAsTheRootOfTheWidth) {
   ASSERT_EQ(rows.size(), 5u);
   double entropy = 10;
   for (const json& row : rows) {
-    const auto at = [&](int i) { return std::stod(row[i].get<std::string>()); };
+    const auto at = [&](int i) { return number(row[i]); };
     EXPECT_NEAR(at(1) / std::sqrt(at(0)), 1, 0.1) << row;
     EXPECT_NEAR(at(4), 1, 0.1) << row;
     EXPECT_LT(at(2), entropy) << "it falls with the width";
@@ -36,7 +34,7 @@ TEST(Lab, ScoresSpreadAsTheRootOfTheWidth) {
 
 TEST(Lab, FourWaysToAverageAreOne) {
   for (const json& row : rows_of("averaging"))
-    EXPECT_LE(std::stod(row[1].get<std::string>()), 1e-6) << row;
+    EXPECT_LE(number(row[1]), 1e-6) << row;
 }
 
 TEST(Lab, ListsDrawsAndRefuses) {
