@@ -71,13 +71,14 @@ Outcome climb(const Rung& rung, const Options& options, double limit) {
       std::min(config.train.warmup_steps, config.train.steps / 10);
   RunParts parts = open_run(config, false);
   const std::string folder = folder_of(rung, options);
-  RunLog log = open_run_folder(folder, options.overwrite);
+  RunFolder opened = open_run_folder(folder, options.overwrite);
   io::write_file((fs::path(folder) / "config.toml").string(),
                  config_toml(config));
   Trainer trainer(std::move(parts.model), std::move(parts.dataset),
                   config.train, folder, parts.data_info);
   Progress progress;
-  trainer.add(log);
+  trainer.add(opened.log);
+  trainer.add(*opened.replaced);
   note(fmt::format("{:<14} {}", rung.name, rung.idea));
   trainer.add(progress);
 

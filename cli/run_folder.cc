@@ -27,22 +27,15 @@ void check_run_folder(const std::string& folder, bool overwrite) {
     fail_io("{}: is there and no folder; name another by --out", folder);
 }
 
-RunLog open_run_folder(const std::string& folder, bool overwrite) {
+RunFolder open_run_folder(const std::string& folder, bool overwrite) {
   check_run_folder(folder, overwrite);
-  const bool held_run = holds_run(folder);
-  const fs::path path = folder;
   std::error_code error;
-  fs::create_directories(path, error);
+  fs::create_directories(folder, error);
   if (error) fail_io("{}: cannot be made: {}", folder, error.message());
-  RunLog log((path / "log.jsonl").string());
-  if (held_run) {
-    for (const char* name : {"last.safetensors", "best.safetensors",
-                             "config.toml", "loss.svg", "samples.txt"})
-      fs::remove(path / name, error);
-    fs::remove_all(path / "attention", error);
-    log.begin_again();
-  }
-  return log;
+  RunFolder opened{RunLog((fs::path(folder) / "log.jsonl").string()), nullptr};
+  opened.replaced = std::make_unique<ReplacedRun>(folder);
+  opened.log.begin_again();
+  return opened;
 }
 
 std::string run_name(const std::string& folder) {

@@ -153,8 +153,10 @@ int run(const TrainOptions& options) {
   AttentionSnapshots snapshots(options.snapshot_attention,
                                options.snapshot_prompt, *parts.model,
                                *parts.dataset);
-  RunLog log = resumed ? RunLog((fs::path(folder) / "log.jsonl").string())
-                       : open_run_folder(folder, options.overwrite);
+  RunFolder opened =
+      resumed ? RunFolder{RunLog((fs::path(folder) / "log.jsonl").string()), {}}
+              : open_run_folder(folder, options.overwrite);
+  RunLog& log = opened.log;
 
   const auto in_folder = [&](const char* name) {
     return (fs::path(folder) / name).string();
@@ -173,6 +175,7 @@ int run(const TrainOptions& options) {
   SampleObserver samples(options.sample_every, log, [&] { progress.clear(); });
   LossPlot loss_plot;
   trainer.add(log);
+  if (opened.replaced) trainer.add(*opened.replaced);
   if (!options.quiet) trainer.add(progress);
   trainer.add(samples);
   trainer.add(snapshots);

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <limits>
+#include <map>
 
 #include "cli/run_log.h"
 #include "core/json.h"
@@ -414,6 +415,37 @@ TEST(TrainRun, WhatCannotTrainLeavesTheRunThatIsThere) {
   EXPECT_TRUE(longer.err.starts_with("qkv: context 5000 is longer"))
       << longer.err;
   EXPECT_EQ(read_bytes(folder / "r/last.safetensors"), before);
+}
+
+// A pair that never occurred has probability 0 without smoothing: the training
+// breaks down when it is measured for the first time.
+TEST(TrainRun, ARunIsReplacedOnceTheNewOneHasSaved) {
+  TempFolder folder;
+  std::string lines;
+  for (int i = 0; i < 200; ++i)
+    lines += std::string(1, static_cast<char>('a' + i % 26)) +
+             static_cast<char>('a' + i * 7 % 25) + "\n";
+  write_bytes(folder / "l.txt", lines);
+  const auto files = [&] {
+    std::map<std::string, std::string> all;
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(folder / "r"))
+      if (entry.is_regular_file())
+        all[entry.path().string()] = read_bytes(entry.path().string());
+    return all;
+  };
+  const auto run = [&](const char* smoothing, const char* overwrite) {
+    return run_qkv({"train", "--lines", folder / "l.txt", "--model", "counts",
+                    "--smoothing", smoothing, "--out", folder / "r",
+                    overwrite});
+  };
+  ASSERT_EQ(run("1", "--quiet").code, 0);
+  const auto before = files();
+  EXPECT_EQ(run("0", "--overwrite").code, 4);
+  EXPECT_EQ(files(), before);
+  EXPECT_EQ(run("2", "--overwrite").code, 0);
+  EXPECT_FALSE(std::filesystem::exists(folder / "r/.replaced"));
+  EXPECT_NE(files(), before);
 }
 
 }  // namespace
