@@ -85,8 +85,8 @@ TEST(Gemm, CutsMatchTheDefinitionForAnyThreads) {
        {Size{false, true, 512, 192, 64}, Size{false, false, 512, 64, 256},
         Size{true, false, 192, 64, 512}, Size{true, false, 65, 50, 4500},
         Size{true, false, 64, 64, 16384}, Size{false, true, 300, 1500, 96},
-        // Long enough that A, that B is copied piece by piece.
-        Size{true, false, 300, 40, 4096}, Size{true, false, 40, 300, 4096}}) {
+        Size{true, false, 300, 40, 4096}, Size{true, false, 40, 300, 4096},
+        Size{false, false, 1100, 600, 40}}) {
     SCOPED_TRACE(::testing::Message() << s.m << "x" << s.n << "x" << s.k);
     Problem<float> first(s.trans_a, s.trans_b, s.m, s.n, s.k, 1, 1, true);
     const auto expected = first.expected();
@@ -97,6 +97,29 @@ TEST(Gemm, CutsMatchTheDefinitionForAnyThreads) {
       again.run();
       EXPECT_EQ(again.c, first.c);
     });
+  }
+}
+
+// Each element is summed in one order: a row has the same bits whatever the
+// rows, and a column whatever the columns, beside it.
+TEST(Gemm, RowsAndColumnsDoNotDependOnTheirNeighbours) {
+  for (int trans = 0; trans < 4; ++trans) {
+    Problem<float> all(trans & 1, trans & 2, 70, 90, 300, 0.5, 0, true);
+    all.run();
+    for (int64_t rows : {1, 5, 17, 64})
+      for (int64_t cols : {1, 16, 31, 90}) {
+        Problem<float> some = all;
+        some.g.m = rows, some.g.n = cols;
+        some.g.a = some.a.data(), some.g.b = some.b.data();
+        some.g.c = some.c.data(), some.g.bias = some.bias.data();
+        std::fill(some.c.begin(), some.c.end(), 7.0f);
+        some.run();
+        for (int64_t i = 0; i < 70; ++i)
+          for (int64_t j = 0; j < some.g.ldc; ++j)
+            ASSERT_EQ(some.c[i * some.g.ldc + j],
+                      i < rows && j < cols ? all.c[i * all.g.ldc + j] : 7.0f)
+                << "trans " << trans << ": " << rows << "x" << cols;
+      }
   }
 }
 

@@ -1,4 +1,4 @@
-// Into which blocks a matrix product is cut: by its shape alone.
+// Into which blocks a matrix product is cut.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,18 @@ namespace qkv::kernels {
 struct GemmCut {
   std::int64_t rows, cols, depth;
   std::int64_t row_parts, col_parts, depth_parts;
+  bool large;  // many blocks for each worker, to hand out one by one
+
+  std::int64_t blocks() const { return row_parts * col_parts * depth_parts; }
 };
 
-// m, n, k >= 1.
-GemmCut cut_gemm(std::int64_t m, std::int64_t n, std::int64_t k);
+// m, n, k >= 1. The depth is cut by the shape alone: the parts' sums are
+// rounded. Rows and columns, which change no bit, are cut for the workers.
+GemmCut cut_gemm(std::int64_t m, std::int64_t n, std::int64_t k, int workers);
 // One of `batch` products of that shape: cut less the more there are, and
 // never along k.
 GemmCut cut_gemm_batched(std::int64_t batch, std::int64_t m, std::int64_t n,
-                         std::int64_t k);
+                         std::int64_t k, int workers);
 
 // A block's cost in the unit of kernels/cut.h.
 std::int64_t block_cost(std::int64_t rows, std::int64_t cols, std::int64_t k);

@@ -31,14 +31,14 @@ using GemmEpilogue =
     FunctionRef<void(std::int64_t row_begin, std::int64_t row_end,
                      std::int64_t col_begin, std::int64_t col_end)>;
 
-// Elements of workspace that gemm wants, for the threads there are now; 0 for
-// most shapes (a long k with a small C is cut along k, and the parts are summed
-// in order; a long transposed A is copied piece by piece).
+// Elements of workspace that gemm wants; 0 for most shapes (a long sum over k
+// is cut in parts, which are added in order). Depends on the shape alone.
 template <class T>
 std::int64_t gemm_workspace(const Gemm<T>& g);
 
-// float: oneDNN on blocks cut by the shape, one parallel region. double, and
-// float on the reference path: a blocked loop, each sum over k in order.
+// Every element is the sum over k in order (or of two and more parts of k, by
+// the shape): its bits depend on no other element, nor on the threads. double,
+// and float on the reference path, take a plain blocked loop.
 template <class T>
 void gemm(const Gemm<T>& g, T* workspace,
           const GemmEpilogue* epilogue = nullptr);
