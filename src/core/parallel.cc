@@ -72,6 +72,7 @@ int threads() {
 }  // namespace runtime
 
 int worker_count() { return runtime::threads(); }
+int free_workers() { return omp_in_parallel() ? 1 : runtime::threads(); }
 
 void parallel_for_worker(std::int64_t blocks,
                          FunctionRef<void(std::int64_t, int)> body,

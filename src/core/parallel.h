@@ -48,6 +48,8 @@ void parallel_for_worker(std::int64_t blocks,
                          FunctionRef<void(std::int64_t block, int worker)> body,
                          Schedule schedule = Schedule::even);
 int worker_count();
+// The workers that a region started here would have: 1 inside another.
+int free_workers();
 
 // Cuts [0, n) into blocks of `grain` (the last may be shorter) and calls
 // body(begin, end) for each. grain depends on the work, never on the threads.

@@ -219,6 +219,13 @@ void Gradients::add_part(int i, const Shape& whole, int axis, std::int64_t from,
   accumulate_part(sum, axis, from, gradient);
 }
 
+Tensor Gradients::collected(int i) const {
+  const Edge& edge = edges_[i];
+  if (!edge.node || !edge.node->gradient || !sole(edge.node->gradient))
+    return {};
+  return edge.node->gradient;
+}
+
 void Node::destroy(Node* node) noexcept {
   // A node holds the nodes before it: freeing a long graph by recursion would
   // overflow the stack, so the chain is taken apart in a loop. The list has no

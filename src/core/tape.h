@@ -62,6 +62,11 @@ class Gradients {
   // recurrent network, costs as much as its parts.
   void add_part(int i, const Shape& whole, int axis, std::int64_t from,
                 const Tensor& gradient);
+  // What input i has collected so far from the operations after this one, for a
+  // backward that can add to it where it lies; undefined where there is nothing
+  // or it may not be written to. After adding, call added(i) instead of add.
+  Tensor collected(int i) const;
+  void added(int i) { edges_[i].given = true; }
 
  private:
   std::span<Edge> edges_;

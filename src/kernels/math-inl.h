@@ -75,6 +75,23 @@ HWY_INLINE Vec exp_nonpositive(Vec x) {
   return hn::IfThenZeroElse(hn::Lt(x, least), y);
 }
 
+// 2ˣ for x <= 0, relative error 1.7e-7; 0 below -100, so that no product with
+// it becomes subnormal. Adding 1.5·2²³ rounds to the nearest whole n and leaves
+// it in the low bits; the 127 in the same constant makes them the exponent of
+// 2ⁿ. 2^(x-n) by a polynomial of degree 5 with value 1 at 0, its largest
+// relative error least (Lawson's iteration). NaN stays NaN: it compares false,
+// and the polynomial carries it.
+HWY_INLINE Vec exp2_nonpositive(Vec x) {
+  const Vec magic = set(0x1.8p23f + 127.0f);
+  const Vec shifted = hn::Add(x, magic);
+  const Vec f = hn::Sub(x, hn::Sub(shifted, magic));
+  const Vec p = polynomial(f, 1.0f, 0x1.62e42ap-1f, 0x1.ebf9bcp-3f,
+                           0x1.c6b752p-5f, 0x1.3cea88p-7f, 0x1.5bba14p-10f);
+  const Vec power =
+      hn::BitCast(F32(), hn::ShiftLeft<23>(hn::BitCast(I32(), shifted)));
+  return hn::IfThenZeroElse(hn::Lt(x, set(-100.0f)), hn::Mul(p, power));
+}
+
 // ln x; -infinity at 0, NaN below. 1 ulp.
 HWY_INLINE Vec log(Vec x) {
   const I32 di;
@@ -108,11 +125,22 @@ HWY_INLINE Vec log(Vec x) {
   return hn::IfThenElse(hn::Lt(x, hn::Zero(F32())), hn::NaN(F32()), y);
 }
 
+// a / d for d in [1, 2^64], rounded as a division but for a few last places:
+// Newton's step on the processor's estimate of 1/d (14 bits, 12 with AVX2),
+// then what is left of a. Dividing takes three times as long.
+HWY_INLINE Vec quotient(Vec a, Vec d) {
+  Vec r = hn::ApproximateReciprocal(d);
+  r = hn::MulAdd(r, hn::NegMulAdd(d, r, set(1.0f)), r);
+  if (kLanes == 8) r = hn::MulAdd(r, hn::NegMulAdd(d, r, set(1.0f)), r);
+  const Vec q = hn::Mul(a, r);
+  return hn::MulAdd(hn::NegMulAdd(q, d, a), r, q);
+}
+
 // 1 / (1 + e⁻ˣ). 2.5 ulp; 0 below -87.33.
 HWY_INLINE Vec sigmoid(Vec x) {
   const Vec e = exp_nonpositive(hn::Neg(hn::Abs(x)));
   const Vec above = hn::IfThenElse(hn::Lt(x, hn::Zero(F32())), e, set(1.0f));
-  return hn::Div(above, hn::Add(set(1.0f), e));
+  return quotient(above, hn::Add(set(1.0f), e));
 }
 
 // tanh x. 2 ulp.
@@ -125,7 +153,7 @@ HWY_INLINE Vec tanh(Vec x) {
   const Vec small = hn::MulAdd(hn::Mul(x, z), p, x);
   // Else (1 - e)/(1 + e), e = e^(-2|x|).
   const Vec e = exp_nonpositive(hn::Mul(a, set(-2.0f)));
-  const Vec large = hn::Div(hn::Sub(set(1.0f), e), hn::Add(set(1.0f), e));
+  const Vec large = quotient(hn::Sub(set(1.0f), e), hn::Add(set(1.0f), e));
   return hn::IfThenElse(hn::Lt(a, set(0.625f)), small,
                         hn::CopySignToAbs(large, x));
 }

@@ -3,6 +3,7 @@
 #include "core/check.h"
 #include "core/tensor_impl.h"
 #include "models/tapped_attention.h"
+#include "nn/fused_in.h"
 #include "nn/tap.h"
 #include "qkv/attention.h"
 #include "qkv/autograd.h"
@@ -10,14 +11,14 @@
 namespace qkv {
 namespace {
 
-Tensor activate(Activation activation, const Tensor& x) {
+nn::ActivationPair pair_of(Activation activation) {
   switch (activation) {
     case Activation::relu:
-      return relu(x);
+      return {relu, kernels::Activation::relu};
     case Activation::gelu_tanh:
-      return gelu_tanh(x);
+      return {gelu_tanh, kernels::Activation::gelu_tanh};
     case Activation::gelu_erf:
-      return gelu_erf(x);
+      return {gelu_erf, kernels::Activation::gelu_erf};
   }
   fail_internal("unknown activation");
 }
@@ -35,14 +36,17 @@ GptAttention::GptAttention(const GptConfig& config)
   add_module("resid_dropout", resid_dropout_);
 }
 
-Tensor GptAttention::forward(const Tensor& x, int layer, const CacheView& cache,
+Tensor GptAttention::forward(const Tensor& x, const nn::LayerNorm& norm,
+                             int layer, const CacheView& cache,
                              Context& context) {
-  const Tensor qkv =
-      nn::tapped(context, layer, "attn.qkv", c_attn_.forward(x, context));
+  const Tensor qkv = nn::tapped(
+      context, layer, "attn.qkv",
+      nn::norm_linear_in(context, layer, "attn.in", norm, c_attn_, x));
   Tensor z =
       cache.layer ? attend_cached(qkv, cache) : attend(qkv, layer, context);
   z = nn::tapped(context, layer, "attn.z", std::move(z));
-  return resid_dropout_.forward(c_proj_.forward(z, context), context);
+  return nn::linear_residual_in(context, layer, "attn.out", c_proj_,
+                                resid_dropout_, z, x);
 }
 
 Tensor GptAttention::attend(const Tensor& qkv, int layer, Context& context) {
@@ -95,10 +99,14 @@ GptMlp::GptMlp(const GptConfig& config)
   add_module("dropout", dropout_);
 }
 
-Tensor GptMlp::forward(const Tensor& x, int layer, Context& context) {
-  Tensor h = nn::tapped(context, layer, "mlp.pre", c_fc_.forward(x, context));
-  h = nn::tapped(context, layer, "mlp.post", activate(activation_, h));
-  return dropout_.forward(c_proj_.forward(h, context), context);
+Tensor GptMlp::forward(const Tensor& x, const nn::LayerNorm& norm, int layer,
+                       Context& context) {
+  const Tensor h =
+      nn::tapped(context, layer, "mlp.pre",
+                 nn::norm_linear_in(context, layer, "mlp.in", norm, c_fc_, x));
+  return nn::activation_linear_residual_in(context, layer, "mlp.post",
+                                           "mlp.out", pair_of(activation_),
+                                           c_proj_, dropout_, h, x);
 }
 
 GptBlock::GptBlock(const GptConfig& config)
@@ -115,15 +123,10 @@ GptBlock::GptBlock(const GptConfig& config)
 Tensor GptBlock::forward(const Tensor& input, int layer, const CacheView& cache,
                          Context& context) {
   Tensor x = nn::tapped(context, layer, "resid_pre", input);
-  Tensor attended =
-      attn_.forward(nn::tapped(context, layer, "attn.in", ln_1_.forward(x)),
-                    layer, cache, context);
-  attended = nn::tapped(context, layer, "attn.out", std::move(attended));
-  x = nn::tapped(context, layer, "resid_mid", add(x, attended));
-  Tensor fed = mlp_.forward(
-      nn::tapped(context, layer, "mlp.in", ln_2_.forward(x)), layer, context);
-  fed = nn::tapped(context, layer, "mlp.out", std::move(fed));
-  return nn::tapped(context, layer, "resid_post", add(x, fed));
+  x = nn::tapped(context, layer, "resid_mid",
+                 attn_.forward(x, ln_1_, layer, cache, context));
+  return nn::tapped(context, layer, "resid_post",
+                    mlp_.forward(x, ln_2_, layer, context));
 }
 
 }  // namespace qkv

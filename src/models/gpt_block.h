@@ -23,9 +23,9 @@ struct CacheView {
 class GptAttention : public nn::Module {
  public:
   explicit GptAttention(const GptConfig& config);
-  // x (B,T,D) -> (B,T,D), without the residual.
-  Tensor forward(const Tensor& x, int layer, const CacheView& cache,
-                 Context& context);
+  // x (B,T,D) -> x + attention(norm(x)).
+  Tensor forward(const Tensor& x, const nn::LayerNorm& norm, int layer,
+                 const CacheView& cache, Context& context);
 
  private:
   Tensor attend(const Tensor& qkv, int layer, Context& context);
@@ -40,7 +40,9 @@ class GptAttention : public nn::Module {
 class GptMlp : public nn::Module {
  public:
   explicit GptMlp(const GptConfig& config);
-  Tensor forward(const Tensor& x, int layer, Context& context);
+  // x (B,T,D) -> x + linear(activation(linear(norm(x)))).
+  Tensor forward(const Tensor& x, const nn::LayerNorm& norm, int layer,
+                 Context& context);
 
  private:
   Activation activation_;

@@ -1,6 +1,6 @@
 #include "qkv/nn/block.h"
 
-#include "core/check.h"
+#include "nn/fused_in.h"
 #include "qkv/ops.h"
 
 namespace qkv::nn {
@@ -25,10 +25,14 @@ TinyGPTBlock::TinyGPTBlock(std::int64_t embed_dim, std::int64_t num_heads,
 
 AttentionResult TinyGPTBlock::forward(const Tensor& x,
                                       const AttentionOptions& options) const {
-  AttentionResult result = attn.forward(ln1.forward(x), options);
-  const Tensor middle = add(x, result.output);
-  const Tensor hidden = relu(ff.in.forward(ln2.forward(middle)));
-  result.output = add(middle, ff.out.forward(hidden));
+  AttentionResult result =
+      self_attention(norm_linear(x, weights_of(ln1), weights_of(attn.qkv)),
+                     attn.num_heads, options);
+  const Tensor middle =
+      linear_residual(result.output, weights_of(attn.out_proj), {}, x);
+  const Tensor hidden = norm_linear(middle, weights_of(ln2), weights_of(ff.in));
+  result.output = activation_linear_residual(kernels::Activation::relu, hidden,
+                                             weights_of(ff.out), {}, middle);
   return result;
 }
 

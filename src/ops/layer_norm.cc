@@ -22,11 +22,18 @@ void layer_norm_backward(const Saved& saved, const Tensor& dy,
   if (inputs.wants(2)) dbeta = Tensor::empty({n}, dy.dtype());
   Tensor work = Tensor::empty({kernels::layer_norm_backward_workspace(rows, n)},
                               dy.dtype());
-  kernels::layer_norm_backward<T>(
-      saved.x.data<T>(), saved.weight ? saved.weight.data<T>() : nullptr,
-      saved.mean.data<T>(), saved.rstd.data<T>(), dy.data<T>(), rows, n,
-      dx.data<T>(), dgamma ? dgamma.data<T>() : nullptr,
-      dbeta ? dbeta.data<T>() : nullptr, work.data<T>());
+  const kernels::LayerNormBackward<T> problem{
+      saved.x.data<T>(),
+      saved.weight ? saved.weight.data<T>() : nullptr,
+      saved.mean.data<T>(),
+      saved.rstd.data<T>(),
+      dy.data<T>(),
+      rows,
+      n,
+      dx.data<T>(),
+      work.data<T>()};
+  kernels::layer_norm_backward(problem, dgamma ? dgamma.data<T>() : nullptr,
+                               dbeta ? dbeta.data<T>() : nullptr);
   if (inputs.wants(0)) inputs.add(0, std::move(dx));
   if (dgamma) inputs.add(1, std::move(dgamma));
   if (dbeta) inputs.add(2, std::move(dbeta));

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/parallel.h"
 #include "tests/kernels/kernel_test.h"
 
 namespace qkv::kernels {
@@ -32,9 +33,9 @@ struct Problem {
     g.a = a.data(), g.b = b.data(), g.c = c.data();
     if (with_bias) g.bias = bias.data();
   }
-  void run(const GemmEpilogue* epilogue = nullptr) {
+  void run() {
     workspace.assign(static_cast<std::size_t>(gemm_workspace(g)), T(kNaN));
-    gemm<T>(g, workspace.data(), epilogue);
+    gemm<T>(g, workspace.data());
   }
   std::vector<double> expected() const {
     std::vector<double> out(c.begin(), c.end());
@@ -153,35 +154,6 @@ TEST(Gemm, EmptySizes) {
         p.run();
         EXPECT_TRUE(near(p.c, expected, 1e-6)) << m << n << k;
       }
-}
-
-template <class T>
-void check_epilogue(int64_t m, int64_t n, int64_t k) {
-  Problem<T> p(true, false, m, n, k, 1, 1, true), plain = p;
-  plain.g.a = plain.a.data(), plain.g.b = plain.b.data();
-  plain.g.c = plain.c.data(), plain.g.bias = plain.bias.data();
-  plain.run();
-  const auto negate = [&](int64_t r0, int64_t r1, int64_t c0, int64_t c1) {
-    for (int64_t i = r0; i < r1; ++i)
-      for (int64_t j = c0; j < c1; ++j) p.c[i * p.g.ldc + j] *= -1;
-  };
-  const GemmEpilogue epilogue(negate);
-  p.run(&epilogue);
-  // Once for every element, after its last change: else the sign is wrong.
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t j = 0; j < n; ++j)
-      ASSERT_EQ(p.c[i * p.g.ldc + j], -plain.c[i * p.g.ldc + j]);
-}
-
-TEST(Gemm, CallsTheEpilogueOnceForEveryFinishedElement) {
-  for (auto [m, n, k] : {std::array<int64_t, 3>{5, 7, 9},
-                         {512, 192, 64},
-                         {300, 1500, 96},
-                         {64, 64, 16384},
-                         {3, 4, 0}}) {
-    check_epilogue<float>(m, n, k);
-    check_epilogue<double>(m, n, std::min<int64_t>(k, 96));
-  }
 }
 
 template <class T>

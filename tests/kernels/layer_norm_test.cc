@@ -26,9 +26,10 @@ Result<T> run(const std::vector<T>& x, const std::vector<T>& gamma,
   layer_norm<T>(x.data(), g, affine ? beta.data() : nullptr, rows, n, 1e-5,
                 r.y.data(), r.mean.data(), r.rstd.data());
   std::vector<T> workspace(layer_norm_backward_workspace(rows, n), nan);
-  layer_norm_backward<T>(x.data(), g, r.mean.data(), r.rstd.data(), dy.data(),
-                         rows, n, r.dx.data(), r.dgamma.data(), r.dbeta.data(),
-                         workspace.data());
+  layer_norm_backward<T>(
+      {x.data(), g, r.mean.data(), r.rstd.data(), dy.data(), rows, n,
+       r.dx.data(), workspace.data()},
+      r.dgamma.data(), r.dbeta.data());
   return r;
 }
 
@@ -131,9 +132,10 @@ TEST(LayerNorm, InPlaceAndWithoutParameterGradients) {
                     y.data(), nullptr, nullptr);
   EXPECT_EQ(y, want.y);
   std::vector<float> workspace(layer_norm_backward_workspace(rows, n));
-  layer_norm_backward<float>(x.data(), gamma.data(), want.mean.data(),
-                             want.rstd.data(), dx.data(), rows, n, dx.data(),
-                             nullptr, nullptr, workspace.data());
+  layer_norm_backward<float>(
+      {x.data(), gamma.data(), want.mean.data(), want.rstd.data(), dx.data(),
+       rows, n, dx.data(), workspace.data()},
+      nullptr, nullptr);
   EXPECT_EQ(dx, want.dx);
 }
 

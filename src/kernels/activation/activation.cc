@@ -21,20 +21,49 @@ using std::int64_t;
 constexpr float kSqrt2OverPi = 0.79788456080286535588f;  // √(2/π)
 constexpr float kGeluCubic = 0.044715f;
 constexpr float kInvSqrt2Pi = 0.39894228040143267794f;  // 1/√(2π)
-constexpr float kInvSqrt2 = 0.70710678118654752440f;
+constexpr float kLog2E = 1.44269504f;
 
-// 2·√(2/π)(x + 0.044715 x³): gelu_tanh is x·sigmoid of it, since
-// (1 + tanh u)/2 = sigmoid(2u), without the cancellation for negative x.
-HWY_INLINE Vec gelu_inner(Vec x) {
-  const Vec square = hn::Mul(x, x);
-  const Vec p = hn::MulAdd(square, set(2 * kSqrt2OverPi * kGeluCubic),
-                           set(2 * kSqrt2OverPi));
-  return hn::Mul(x, p);
+// f and f' at the same place: most of the work is the same.
+struct ValueAndSlope {
+  Vec value, slope;
+};
+
+// x·σ(w), w = 2√(2/π)(x + 0.044715 x³): (1 + tanh u)/2 = σ(2u), without the
+// cancellation for negative x. The slope is σ + x·σ(1-σ)·w'.
+HWY_INLINE ValueAndSlope gelu_tanh(Vec x) {
+  constexpr float kLinear = 2 * kSqrt2OverPi, kCubic = kLinear * kGeluCubic;
+  const Vec square = hn::Mul(x, x), one = set(1.0f);
+  const Vec w = hn::Mul(x, hn::MulAdd(square, set(kCubic), set(kLinear)));
+  const Vec e = exp2_nonpositive(hn::Mul(hn::Abs(w), set(-kLog2E)));
+  const Vec above = hn::IfThenElse(hn::Lt(w, hn::Zero(F32())), e, one);
+  const Vec s = quotient(above, hn::Add(one, e));
+  const Vec rise = hn::MulAdd(square, set(3 * kCubic), set(kLinear));
+  const Vec bend = hn::Mul(hn::Mul(x, rise), hn::Sub(one, s));
+  return {hn::Mul(x, s), hn::MulAdd(s, bend, s)};
 }
 
-HWY_INLINE Vec half_erf(Vec x) {  // Φ(x), the normal distribution function
-  const Vec e = erf(hn::Mul(x, set(kInvSqrt2)));
-  return hn::MulAdd(e, set(0.5f), set(0.5f));
+// x·Φ(x). Φ(-a) = e^(-a²/2)·P(t), t = 1/(1 + 0.3a), P fitted to a relative
+// error of 6e-8 (the form is Hastings's, 1955). The slope is Φ + x·φ, φ =
+// e^(-x²/2)/√(2π).
+HWY_INLINE ValueAndSlope gelu_erf(Vec x) {
+  // Beyond 14 nothing is left of the tail, and 1/(1 + ∞) would spoil it.
+  const Vec a = hn::Min(set(14.0f), hn::Abs(x)), one = set(1.0f);
+  const Vec bell =
+      exp2_nonpositive(hn::Mul(hn::Mul(a, a), set(-0.5f * kLog2E)));
+  const Vec t = quotient(one, hn::MulAdd(a, set(0.3f), one));
+  const Vec p = polynomial(t, 7.168838e-06f, 0.11948769f, 0.12192032f,
+                           0.094683655f, 0.1425351f, -0.076505706f, 0.22865924f,
+                           -0.16916563f, 0.03837817f);
+  const Vec tail = hn::Mul(bell, p);
+  const Vec phi =
+      hn::IfThenElse(hn::Lt(x, hn::Zero(F32())), tail, hn::Sub(one, tail));
+  const Vec density = hn::Mul(bell, set(kInvSqrt2Pi));
+  return {hn::Mul(x, phi), hn::MulAdd(x, density, phi)};
+}
+
+HWY_INLINE ValueAndSlope relu(Vec x) {
+  const Vec zero = hn::Zero(F32());  // Max in this order keeps a NaN
+  return {hn::Max(zero, x), hn::IfThenElseZero(hn::Gt(x, zero), set(1.0f))};
 }
 
 template <class F>
@@ -47,17 +76,14 @@ HWY_INLINE void map(const float* x, int64_t n, float* y, F f) {
 void activation_block(Activation kind, const float* x, int64_t n, float* y) {
   switch (kind) {
     case Activation::relu:
-      return map(x, n, y, [](Vec v) QKV_INLINE_LAMBDA {
-        return hn::Max(hn::Zero(F32()), v);  // in this order a NaN stays
-      });
+      return map(x, n, y,
+                 [](Vec v) QKV_INLINE_LAMBDA { return relu(v).value; });
     case Activation::gelu_tanh:
-      return map(x, n, y, [](Vec v) QKV_INLINE_LAMBDA {
-        return hn::Mul(v, sigmoid(gelu_inner(v)));
-      });
+      return map(x, n, y,
+                 [](Vec v) QKV_INLINE_LAMBDA { return gelu_tanh(v).value; });
     case Activation::gelu_erf:
-      return map(x, n, y, [](Vec v) QKV_INLINE_LAMBDA {
-        return hn::Mul(v, half_erf(v));
-      });
+      return map(x, n, y,
+                 [](Vec v) QKV_INLINE_LAMBDA { return gelu_erf(v).value; });
     case Activation::tanh:
       return map(x, n, y, [](Vec v) QKV_INLINE_LAMBDA { return tanh(v); });
     case Activation::sigmoid:
@@ -69,7 +95,7 @@ void activation_block(Activation kind, const float* x, int64_t n, float* y) {
   }
 }
 
-// f'(x)·dy; f gets what is saved, and dy.
+// f'(x)·dy, f given by what is saved and dy.
 template <class F>
 HWY_INLINE void map_backward(const float* saved, const float* dy, int64_t n,
                              float* dx, F f) {
@@ -78,32 +104,31 @@ HWY_INLINE void map_backward(const float* saved, const float* dy, int64_t n,
   });
 }
 
+// The same for f given with its slope; f(x) itself to y, unless that is null.
+template <class F>
+HWY_INLINE void map_both(const float* x, const float* dy, int64_t n, float* dx,
+                         float* y, F f) {
+  each(n, [&](int64_t i, auto lanes) QKV_INLINE_LAMBDA {
+    const ValueAndSlope v = f(load(x + i, lanes));
+    store(hn::Mul(load(dy + i, lanes), v.slope), dx + i, lanes);
+    if (y) store(v.value, y + i, lanes);
+  });
+}
+
 void activation_backward_block(Activation kind, const float* saved,
-                               const float* dy, int64_t n, float* dx) {
+                               const float* dy, int64_t n, float* dx,
+                               float* y) {
   const Vec one = set(1.0f);
   switch (kind) {
     case Activation::relu:
-      return map_backward(saved, dy, n, dx, [](Vec x, Vec d) QKV_INLINE_LAMBDA {
-        return hn::IfThenElseZero(hn::Gt(x, hn::Zero(F32())), d);
-      });
+      return map_both(saved, dy, n, dx, y,
+                      [](Vec x) QKV_INLINE_LAMBDA { return relu(x); });
     case Activation::gelu_tanh:
-      // d/dx x·σ(w) = σ + x·σ(1-σ)·w', w' = 2√(2/π)(1 + 3·0.044715 x²).
-      return map_backward(
-          saved, dy, n, dx, [&](Vec x, Vec d) QKV_INLINE_LAMBDA {
-            const Vec s = sigmoid(gelu_inner(x));
-            const Vec slope =
-                hn::MulAdd(hn::Mul(x, x), set(6 * kSqrt2OverPi * kGeluCubic),
-                           set(2 * kSqrt2OverPi));
-            const Vec rise = hn::Mul(hn::Mul(x, slope), hn::Sub(one, s));
-            return hn::Mul(d, hn::MulAdd(s, rise, s));
-          });
+      return map_both(saved, dy, n, dx, y,
+                      [](Vec x) QKV_INLINE_LAMBDA { return gelu_tanh(x); });
     case Activation::gelu_erf:
-      // d/dx x·Φ(x) = Φ + x·φ, φ = e^(-x²/2)/√(2π).
-      return map_backward(saved, dy, n, dx, [](Vec x, Vec d) QKV_INLINE_LAMBDA {
-        const Vec density = exp_nonpositive(hn::Mul(hn::Mul(x, x), set(-0.5f)));
-        const Vec rise = hn::Mul(x, set(kInvSqrt2Pi));
-        return hn::Mul(d, hn::MulAdd(rise, density, half_erf(x)));
-      });
+      return map_both(saved, dy, n, dx, y,
+                      [](Vec x) QKV_INLINE_LAMBDA { return gelu_erf(x); });
     case Activation::tanh:
       return map_backward(saved, dy, n, dx,
                           [&](Vec y, Vec d) QKV_INLINE_LAMBDA {
@@ -213,23 +238,26 @@ void activation(Activation kind, const T* x, int64_t n, T* y) {
 
 template <class T>
 void activation_backward(Activation kind, const T* saved, const T* dy,
-                         int64_t n, T* dx) {
+                         int64_t n, T* dx, T* y) {
   for_elements(n, cost(kind), [&](int64_t begin, int64_t end) {
     if constexpr (std::is_same_v<T, float>)
       if (use_fast<T>())
         return HWY_DYNAMIC_DISPATCH(activation_backward_block)(
-            kind, saved + begin, dy + begin, end - begin, dx + begin);
-    for (int64_t i = begin; i < end; ++i)
+            kind, saved + begin, dy + begin, end - begin, dx + begin,
+            y ? y + begin : nullptr);
+    for (int64_t i = begin; i < end; ++i) {
       dx[i] = derivative(kind, saved[i]) * dy[i];
+      if (y) y[i] = value(kind, saved[i]);
+    }
   });
 }
 
 template void activation(Activation, const float*, int64_t, float*);
 template void activation(Activation, const double*, int64_t, double*);
 template void activation_backward(Activation, const float*, const float*,
-                                  int64_t, float*);
+                                  int64_t, float*, float*);
 template void activation_backward(Activation, const double*, const double*,
-                                  int64_t, double*);
+                                  int64_t, double*, double*);
 
 }  // namespace qkv::kernels
 #endif  // HWY_ONCE

@@ -23,9 +23,10 @@ template <class T>
 void activation(Activation kind, const T* x, std::int64_t n, T* y);
 
 // dx = f'(x)·dy, `saved` being x or y by saves_output; dx may be dy. ReLU's
-// derivative at 0 is 0.
+// derivative at 0 is 0. Where x is saved (relu and both gelu), f(x) costs
+// little more: to y, unless that is null, the bits that activation gives.
 template <class T>
 void activation_backward(Activation kind, const T* saved, const T* dy,
-                         std::int64_t n, T* dx);
+                         std::int64_t n, T* dx, T* y = nullptr);
 
 }  // namespace qkv::kernels

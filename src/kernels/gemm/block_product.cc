@@ -1,8 +1,8 @@
 // op(B) is copied in panels a few vectors wide, which stay in the nearest cache
 // while all rows of op(A) pass over them; sums are kept in registers, tile by
 // tile (Goto & van de Geijn, Anatomy of High-Performance Matrix Multiplication,
-// 2008). A is read where it lies: a tile uses few of its lines, and copying them
-// first costs more than it saves.
+// 2008). A is read where it lies: a tile uses few of its lines, and copying
+// them first costs more than it saves.
 #include "kernels/gemm/block_product.h"
 
 #include <algorithm>

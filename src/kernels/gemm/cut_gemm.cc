@@ -83,8 +83,8 @@ GemmCut cut(int64_t m, int64_t n, int64_t k, int64_t depth, int64_t workers) {
 
 }  // namespace
 
-GemmCut cut_gemm(int64_t m, int64_t n, int64_t k, int workers) {
-  return cut(m, n, k, cut_depth(m, n, k), workers);
+GemmCut cut_gemm(int64_t m, int64_t n, int64_t k, bool deep, int workers) {
+  return cut(m, n, k, deep ? cut_depth(m, n, k) : k, workers);
 }
 
 GemmCut cut_gemm_batched(int64_t batch, int64_t m, int64_t n, int64_t k,

@@ -15,9 +15,11 @@ struct GemmCut {
   std::int64_t blocks() const { return row_parts * col_parts * depth_parts; }
 };
 
-// m, n, k >= 1. The depth is cut by the shape alone: the parts' sums are
-// rounded. Rows and columns, which change no bit, are cut for the workers.
-GemmCut cut_gemm(std::int64_t m, std::int64_t n, std::int64_t k, int workers);
+// m, n, k >= 1. The depth is cut only when asked, and by the shape alone: the
+// parts' sums are rounded. Rows and columns, which change no bit, are cut for
+// the workers.
+GemmCut cut_gemm(std::int64_t m, std::int64_t n, std::int64_t k, bool deep,
+                 int workers);
 // One of `batch` products of that shape: cut less the more there are, and
 // never along k.
 GemmCut cut_gemm_batched(std::int64_t batch, std::int64_t m, std::int64_t n,

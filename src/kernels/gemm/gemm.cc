@@ -43,6 +43,10 @@ HWY_EXPORT(sum_parts);
 
 using std::int64_t;
 
+GemmCut cut_of(const Gemm<float>& g, int workers) {
+  return cut_gemm(g.m, g.n, g.k, g.trans_a, workers);
+}
+
 // One block of C and the part of k that is summed into it.
 struct Block {
   int64_t row, rows, col, cols, depth_begin, depth;
@@ -70,11 +74,9 @@ void multiply(const Gemm<float>& g, const Block& b, float beta,
 }
 
 // The same into C itself, over all of k.
-void multiply(const Gemm<float>& g, const Block& b,
-              const GemmEpilogue* epilogue) {
+void multiply(const Gemm<float>& g, const Block& b) {
   multiply(g, b, g.beta, g.bias ? g.bias + b.col : nullptr,
            g.c + b.row * g.ldc + b.col, g.ldc);
-  if (epilogue) (*epilogue)(b.row, b.row + b.rows, b.col, b.col + b.cols);
 }
 
 Block block_of(const Gemm<float>& g, const GemmCut& cut, int64_t index) {
@@ -89,18 +91,16 @@ Block block_of(const Gemm<float>& g, const GemmCut& cut, int64_t index) {
 }
 
 // C from the sums of the depth parts, each (m,n) in `parts`.
-void join_parts(const Gemm<float>& g, int64_t depth_parts, const float* parts,
-                const GemmEpilogue* epilogue) {
+void join_parts(const Gemm<float>& g, int64_t depth_parts, const float* parts) {
   for_rows(g.m, g.n * depth_parts, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) HWY_DYNAMIC_DISPATCH(sum_parts)
     (parts + i * g.n, depth_parts, g.m * g.n, g.n, g.bias, g.beta,
      g.c + i * g.ldc);
-    if (epilogue) (*epilogue)(begin, end, 0, g.n);
   });
 }
 
-void fast(const Gemm<float>& g, float* parts, const GemmEpilogue* epilogue) {
-  const GemmCut cut = cut_gemm(g.m, g.n, g.k, worker_count());
+void fast(const Gemm<float>& g, float* parts) {
+  const GemmCut cut = cut_of(g, free_workers());
   const bool in_parts = cut.depth_parts > 1;
   parallel_for(
       cut.blocks(),
@@ -108,7 +108,7 @@ void fast(const Gemm<float>& g, float* parts, const GemmEpilogue* epilogue) {
         // Part by part of k: a worker's blocks read the same rows.
         const int64_t blocks = cut.row_parts * cut.col_parts;
         Block b = block_of(g, cut, index % blocks);
-        if (!in_parts) return multiply(g, b, epilogue);
+        if (!in_parts) return multiply(g, b);
         const int64_t part = index / blocks;
         b.depth_begin = part * cut.depth;
         b.depth = std::min(cut.depth, g.k - b.depth_begin);
@@ -116,7 +116,7 @@ void fast(const Gemm<float>& g, float* parts, const GemmEpilogue* epilogue) {
                  g.n);
       },
       cut.large ? Schedule::dynamic : Schedule::even);
-  if (in_parts) join_parts(g, cut.depth_parts, parts, epilogue);
+  if (in_parts) join_parts(g, cut.depth_parts, parts);
 }
 
 template <class T>
@@ -130,18 +130,18 @@ template <class T>
 int64_t gemm_workspace(const Gemm<T>& g) {
   if (g.m == 0 || g.n == 0 || !takes_fast(g)) return 0;
   if constexpr (std::is_same_v<T, float>) {
-    const int64_t parts = cut_gemm(g.m, g.n, g.k, worker_count()).depth_parts;
+    const int64_t parts = cut_of(g, 1).depth_parts;
     return parts > 1 ? parts * g.m * g.n : 0;
   }
   return 0;
 }
 
 template <class T>
-void gemm(const Gemm<T>& g, T* workspace, const GemmEpilogue* epilogue) {
+void gemm(const Gemm<T>& g, T* workspace) {
   if (g.m == 0 || g.n == 0) return;
   if constexpr (std::is_same_v<T, float>)
-    if (takes_fast(g)) return fast(g, workspace, epilogue);
-  reference_gemm(g, epilogue);
+    if (takes_fast(g)) return fast(g, workspace);
+  reference_gemm(g);
 }
 
 template <class T>
@@ -158,24 +158,24 @@ void gemm_batched(const Gemm<T>& g, int64_t batch, int64_t stride_a,
   if constexpr (std::is_same_v<T, float>)
     if (takes_fast(g)) {
       const GemmCut cut =
-          cut_gemm_batched(batch, g.m, g.n, g.k, worker_count());
+          cut_gemm_batched(batch, g.m, g.n, g.k, free_workers());
       const int64_t blocks = cut.blocks();
       for_rows(batch * blocks, block_cost(cut.rows, cut.cols, g.k),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
                    const Gemm<float> x = item(i / blocks);
-                   multiply(x, block_of(x, cut, i % blocks), nullptr);
+                   multiply(x, block_of(x, cut, i % blocks));
                  }
                });
       return;
     }
-  parallel_for(batch, [&](int64_t i) { reference_gemm(item(i), nullptr); });
+  parallel_for(batch, [&](int64_t i) { reference_gemm(item(i)); });
 }
 
 template int64_t gemm_workspace(const Gemm<float>&);
 template int64_t gemm_workspace(const Gemm<double>&);
-template void gemm(const Gemm<float>&, float*, const GemmEpilogue*);
-template void gemm(const Gemm<double>&, double*, const GemmEpilogue*);
+template void gemm(const Gemm<float>&, float*);
+template void gemm(const Gemm<double>&, double*);
 template void gemm_batched(const Gemm<float>&, int64_t, int64_t, int64_t,
                            int64_t);
 template void gemm_batched(const Gemm<double>&, int64_t, int64_t, int64_t,

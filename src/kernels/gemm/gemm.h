@@ -3,8 +3,6 @@
 
 #include <cstdint>
 
-#include "core/parallel.h"
-
 namespace qkv::kernels {
 
 // All matrices are row-major; op transposes when trans_x is set. op(A) is
@@ -26,22 +24,17 @@ struct Gemm {
   const T* bias = nullptr;  // (n), or none
 };
 
-// Called once for each finished block of C, by the thread that finished it.
-using GemmEpilogue =
-    FunctionRef<void(std::int64_t row_begin, std::int64_t row_end,
-                     std::int64_t col_begin, std::int64_t col_end)>;
-
 // Elements of workspace that gemm wants; 0 for most shapes (a long sum over k
 // is cut in parts, which are added in order). Depends on the shape alone.
 template <class T>
 std::int64_t gemm_workspace(const Gemm<T>& g);
 
-// Every element is the sum over k in order (or of two and more parts of k, by
-// the shape): its bits depend on no other element, nor on the threads. double,
-// and float on the reference path, take a plain blocked loop.
+// Every element is the sum over k in order: its bits depend on no other element
+// and not on the threads. Only where A is transposed, k being the rows of a
+// batch, is a long sum cut in parts, by the shape. double, and float on the
+// reference path, take a plain blocked loop.
 template <class T>
-void gemm(const Gemm<T>& g, T* workspace,
-          const GemmEpilogue* epilogue = nullptr);
+void gemm(const Gemm<T>& g, T* workspace);
 
 // `batch` products of one shape: a, b and c of item i begin i·stride_* after
 // those in g (stride_a or stride_b may be 0; items of C do not overlap).

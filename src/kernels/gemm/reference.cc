@@ -46,22 +46,20 @@ void block(const Gemm<T>& g, int64_t row, int64_t rows, int64_t col,
 }  // namespace
 
 template <class T>
-void reference_gemm(const Gemm<T>& g, const GemmEpilogue* epilogue) {
+void reference_gemm(const Gemm<T>& g) {
   const int64_t row_tiles = (g.m + kTile - 1) / kTile;
   const int64_t col_tiles = (g.n + kTile - 1) / kTile;
   const int64_t cost = std::min(g.m, kTile) * std::min(g.n, kTile) * (g.k + 1);
   for_rows(row_tiles * col_tiles, cost, [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
       const int64_t row = t / col_tiles * kTile, col = t % col_tiles * kTile;
-      const int64_t rows = std::min(kTile, g.m - row);
-      const int64_t cols = std::min(kTile, g.n - col);
-      block(g, row, rows, col, cols);
-      if (epilogue) (*epilogue)(row, row + rows, col, col + cols);
+      block(g, row, std::min(kTile, g.m - row), col,
+            std::min(kTile, g.n - col));
     }
   });
 }
 
-template void reference_gemm(const Gemm<float>&, const GemmEpilogue*);
-template void reference_gemm(const Gemm<double>&, const GemmEpilogue*);
+template void reference_gemm(const Gemm<float>&);
+template void reference_gemm(const Gemm<double>&);
 
 }  // namespace qkv::kernels

@@ -5,8 +5,8 @@
 
 namespace qkv::kernels {
 
-// Each element's sum runs over k in order. The epilogue is called for tiles.
+// Each element's sum runs over k in order.
 template <class T>
-void reference_gemm(const Gemm<T>& g, const GemmEpilogue* epilogue);
+void reference_gemm(const Gemm<T>& g);
 
 }  // namespace qkv::kernels

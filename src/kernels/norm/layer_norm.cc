@@ -47,10 +47,10 @@ void layer_norm_rows(const float* x, const float* gamma, const float* beta,
 }
 
 // Like backward_row below, on rows one after another.
-void layer_norm_backward_rows(const float* x, const float* gamma,
-                              const float* mean, const float* rstd,
-                              const float* dy, int64_t rows, int64_t n,
-                              float* dx, float* dgamma, float* dbeta) {
+void layer_norm_backward_block(const float* x, const float* gamma,
+                               const float* mean, const float* rstd,
+                               const float* dy, int64_t rows, int64_t n,
+                               float* dx, float* dgamma, float* dbeta) {
   const float inverse_n = 1 / static_cast<float>(n);
   for (int64_t r = 0; r < rows; ++r, x += n, dy += n, dx += n) {
     const Vec center = set(mean[r]), scale = set(rstd[r]);
@@ -84,13 +84,13 @@ namespace qkv::kernels {
 namespace {
 
 HWY_EXPORT(layer_norm_rows);
-HWY_EXPORT(layer_norm_backward_rows);
+HWY_EXPORT(layer_norm_backward_block);
 
 using std::int64_t;
 
-// Rows whose dgamma and dbeta are summed together; the sums of the chunks are
-// then added in order.
-constexpr int64_t kChunkRows = 32;
+// Rows whose dgamma and dbeta are summed together are a chunk; the sums of the
+// chunks are then added in order.
+int64_t chunks_of(int64_t rows) { return (rows + kNormChunk - 1) / kNormChunk; }
 
 template <class T>
 void layer_norm_row(const T* x, const T* gamma, const T* beta, int64_t n, T eps,
@@ -149,32 +149,34 @@ void layer_norm(const T* x, const T* gamma, const T* beta, int64_t rows,
 }
 
 int64_t layer_norm_backward_workspace(int64_t rows, int64_t n) {
-  return (rows + kChunkRows - 1) / kChunkRows * 2 * n;
+  return chunks_of(rows) * 2 * n;
 }
 
 template <class T>
-void layer_norm_backward(const T* x, const T* gamma, const T* mean,
-                         const T* rstd, const T* dy, int64_t rows, int64_t n,
-                         T* dx, T* dgamma, T* dbeta, T* workspace) {
-  const int64_t chunks = (rows + kChunkRows - 1) / kChunkRows;
-  for_rows(chunks, kChunkRows * 8 * n, [&](int64_t begin, int64_t end) {
-    for (int64_t chunk = begin; chunk < end; ++chunk) {
-      T* partial = workspace + chunk * 2 * n;
-      std::fill_n(partial, 2 * n, T{0});
-      const int64_t first = chunk * kChunkRows;
-      const int64_t last = std::min(rows, first + kChunkRows);
-      if constexpr (std::is_same_v<T, float>)
-        if (use_fast<T>()) {
-          HWY_DYNAMIC_DISPATCH(layer_norm_backward_rows)
-          (x + first * n, gamma, mean + first, rstd + first, dy + first * n,
-           last - first, n, dx + first * n, partial, partial + n);
-          continue;
-        }
-      for (int64_t r = first; r < last; ++r)
-        backward_row(x + r * n, gamma, mean[r], rstd[r], dy + r * n, n,
-                     dx + r * n, partial, partial + n);
-    }
-  });
+void layer_norm_backward_rows(const LayerNormBackward<T>& p, int64_t begin,
+                              int64_t end) {
+  const int64_t n = p.n;
+  for (int64_t first = begin; first < end; first += kNormChunk) {
+    const int64_t last = std::min(end, first + kNormChunk);
+    T* part = p.workspace + first / kNormChunk * 2 * n;
+    std::fill_n(part, 2 * n, T{0});
+    if constexpr (std::is_same_v<T, float>)
+      if (use_fast<T>()) {
+        HWY_DYNAMIC_DISPATCH(layer_norm_backward_block)
+        (p.x + first * n, p.gamma, p.mean + first, p.rstd + first,
+         p.dy + first * n, last - first, n, p.dx + first * n, part, part + n);
+        continue;
+      }
+    for (int64_t r = first; r < last; ++r)
+      backward_row(p.x + r * n, p.gamma, p.mean[r], p.rstd[r], p.dy + r * n, n,
+                   p.dx + r * n, part, part + n);
+  }
+}
+
+template <class T>
+void layer_norm_backward_sums(const LayerNormBackward<T>& p, T* dgamma,
+                              T* dbeta) {
+  const int64_t n = p.n, chunks = chunks_of(p.rows);
   for_elements(n, 2 * std::max<int64_t>(chunks, 1),
                [&](int64_t begin, int64_t end) {
                  for (int which = 0; which < 2; ++which) {
@@ -182,23 +184,39 @@ void layer_norm_backward(const T* x, const T* gamma, const T* mean,
                    if (!out) continue;
                    std::fill(out + begin, out + end, T{0});
                    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-                     const T* partial = workspace + (chunk * 2 + which) * n;
-                     for (int64_t i = begin; i < end; ++i) out[i] += partial[i];
+                     const T* part = p.workspace + (chunk * 2 + which) * n;
+                     for (int64_t i = begin; i < end; ++i) out[i] += part[i];
                    }
                  }
                });
+}
+
+template <class T>
+void layer_norm_backward(const LayerNormBackward<T>& p, T* dgamma, T* dbeta) {
+  for_rows(chunks_of(p.rows), kNormChunk * 8 * p.n,
+           [&](int64_t begin, int64_t end) {
+             layer_norm_backward_rows(p, begin * kNormChunk,
+                                      std::min(end * kNormChunk, p.rows));
+           });
+  layer_norm_backward_sums(p, dgamma, dbeta);
 }
 
 template void layer_norm(const float*, const float*, const float*, int64_t,
                          int64_t, double, float*, float*, float*);
 template void layer_norm(const double*, const double*, const double*, int64_t,
                          int64_t, double, double*, double*, double*);
-template void layer_norm_backward(const float*, const float*, const float*,
-                                  const float*, const float*, int64_t, int64_t,
-                                  float*, float*, float*, float*);
-template void layer_norm_backward(const double*, const double*, const double*,
-                                  const double*, const double*, int64_t,
-                                  int64_t, double*, double*, double*, double*);
+template void layer_norm_backward_rows(const LayerNormBackward<float>&, int64_t,
+                                       int64_t);
+template void layer_norm_backward_rows(const LayerNormBackward<double>&,
+                                       int64_t, int64_t);
+template void layer_norm_backward_sums(const LayerNormBackward<float>&, float*,
+                                       float*);
+template void layer_norm_backward_sums(const LayerNormBackward<double>&,
+                                       double*, double*);
+template void layer_norm_backward(const LayerNormBackward<float>&, float*,
+                                  float*);
+template void layer_norm_backward(const LayerNormBackward<double>&, double*,
+                                  double*);
 
 }  // namespace qkv::kernels
 #endif  // HWY_ONCE

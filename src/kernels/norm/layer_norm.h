@@ -15,13 +15,28 @@ void layer_norm(const T* x, const T* gamma, const T* beta, std::int64_t rows,
 // Elements of workspace that layer_norm_backward wants.
 std::int64_t layer_norm_backward_workspace(std::int64_t rows, std::int64_t n);
 
-// dx (rows,n) may be dy. dgamma, dbeta (n) are overwritten; each may be null.
+template <class T>
+struct LayerNormBackward {
+  const T *x, *gamma, *mean, *rstd, *dy;
+  std::int64_t rows, n;
+  T* dx;         // (rows,n), may be dy
+  T* workspace;  // the parts of dgamma and dbeta, a chunk of rows each
+};
+
+// dgamma, dbeta (n) are overwritten; each may be null.
 // With h = (x - mean)·rstd and g = dy·gamma:
 // dx = rstd·(g - mean(g) - h·mean(g·h)), dgamma = Σ dy·h, dbeta = Σ dy.
 template <class T>
-void layer_norm_backward(const T* x, const T* gamma, const T* mean,
-                         const T* rstd, const T* dy, std::int64_t rows,
-                         std::int64_t n, T* dx, T* dgamma, T* dbeta,
-                         T* workspace);
+void layer_norm_backward(const LayerNormBackward<T>& p, T* dgamma, T* dbeta);
+
+// Its two halves, for whoever has dy row by row: dx and the parts of some rows,
+// begin a multiple of kNormChunk; then the sums over the parts.
+inline constexpr std::int64_t kNormChunk = 32;
+template <class T>
+void layer_norm_backward_rows(const LayerNormBackward<T>& p, std::int64_t begin,
+                              std::int64_t end);
+template <class T>
+void layer_norm_backward_sums(const LayerNormBackward<T>& p, T* dgamma,
+                              T* dbeta);
 
 }  // namespace qkv::kernels
