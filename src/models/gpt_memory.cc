@@ -15,10 +15,10 @@ double gpt_activation_bytes(const GptConfig& c, std::int64_t batch,
   const auto v = static_cast<double>(c.vocab_size);
   const auto layers = static_cast<double>(c.n_layer);
 
-  // Numbers that a block keeps for its backward: its input, both norms'
-  // outputs, the packed projection, the attention's output, the middle sum, and
-  // the wide part before and after its activation; two a norm, two a head.
-  const double block = t * (16 * d + 4 + 2 * static_cast<double>(c.n_head));
+  // Numbers that a block keeps for its backward: its input, the packed
+  // projection, the attention's output, the middle sum, and the wide part
+  // before its activation; two a norm, two a head.
+  const double block = t * (10 * d + 4 + 2 * static_cast<double>(c.n_head));
   const double block_gradients = 12 * d * d;
   const double table = v * d;
   const double all_gradients = layers * block_gradients +
@@ -33,15 +33,16 @@ double gpt_activation_bytes(const GptConfig& c, std::int64_t batch,
 
   // In the backward of the feed-forward part of each block, last block first:
   // the blocks before it are kept, the gradients of those after it are there.
-  // The wide gradients before and after the activation stand beside what the
-  // activation keeps; the residual's gradient waits.
+  // The wide part after its activation is made again, and its gradient stands
+  // beside it; the residual's gradient waits, and its dropout drawn again.
   const auto workspace = static_cast<double>(kernels::gemm_workspace<float>(
       {.trans_a = true, .m = c.n_embd, .n = 4 * c.n_embd, .k = tokens}));
+  const double wide = (c.resid_dropout > 0 ? 10 : 9) * t * d;
   for (std::int64_t l = c.n_layer - 1; l >= 0; --l) {
     const double after = static_cast<double>(c.n_layer - 1 - l);
-    peak = std::max(peak, static_cast<double>(l + 1) * block + 5 * t * d +
-                              workspace + table + after * block_gradients +
-                              4 * d * d);
+    peak =
+        std::max(peak, static_cast<double>(l + 1) * block + wide + workspace +
+                           table + after * block_gradients + 4 * d * d);
   }
 
   // At the end: all gradients, and for a tied table a second one to add.
