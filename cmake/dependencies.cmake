@@ -1,6 +1,5 @@
 # Everything from outside, found once; script/bootstrap installs it.
 find_package(OpenMP REQUIRED COMPONENTS CXX)
-find_package(dnnl REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
@@ -13,7 +12,7 @@ pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 
 add_library(qkv_dependencies INTERFACE)
 target_link_libraries(qkv_dependencies INTERFACE
-  OpenMP::OpenMP_CXX DNNL::dnnl fmt::fmt nlohmann_json::nlohmann_json
+  OpenMP::OpenMP_CXX fmt::fmt nlohmann_json::nlohmann_json
   tomlplusplus::tomlplusplus PkgConfig::highway PkgConfig::utf8proc
   PkgConfig::xxhash
   $<LINK_ONLY:PkgConfig::cairo>)  # its headers are for src/plot alone

@@ -12,27 +12,24 @@
 namespace qkv::test {
 
 struct Allocations {
-  std::int64_t news = 0;       // calls of operator new, of every thread
-  std::int64_t dnnl_news = 0;  // those that oneDNN's own code made: not in news
-  std::int64_t misses = 0;     // of the caching allocator
-  std::int64_t mapped = 0;     // bytes of address space: brk, mmap, stacks
+  std::int64_t news = 0;    // calls of operator new, of every thread
+  std::int64_t misses = 0;  // of the caching allocator
+  std::int64_t mapped = 0;  // bytes of address space: brk, mmap, stacks
 
   friend Allocations operator-(const Allocations& a, const Allocations& b) {
-    return {a.news - b.news, a.dnnl_news - b.dnnl_news, a.misses - b.misses,
-            a.mapped - b.mapped};
+    return {a.news - b.news, a.misses - b.misses, a.mapped - b.mapped};
   }
   friend std::ostream& operator<<(std::ostream& out, const Allocations& a) {
-    return out << a.news << " news (and " << a.dnnl_news << " by oneDNN), "
-               << a.misses << " cache misses, " << a.mapped
-               << " bytes more address space";
+    return out << a.news << " news, " << a.misses << " cache misses, "
+               << a.mapped << " bytes more address space";
   }
 };
 
 // Since the program began (mapped: now). Allocates nothing itself.
 Allocations allocations();
 
-// While one lives, a call of operator new outside oneDNN stops the program
-// (SIGTRAP): under a debugger the stack shows who made it.
+// While one lives, a call of operator new stops the program (SIGTRAP): under a
+// debugger the stack shows who made it.
 class TrapAllocations {
  public:
   TrapAllocations();

@@ -1,6 +1,5 @@
 #include "tests/support/allocation_counter.h"
 
-#include <dnnl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -100,30 +99,6 @@ TEST(AllocationCounter, SeesMissesOfTheCache) {
   EXPECT_EQ((allocations() - before).news, 0);
   { Tensor a = Tensor::empty({1000}), b = Tensor::empty({1000}); }
   EXPECT_EQ((allocations() - before).misses, 1);
-}
-
-// oneDNN makes objects of its own; they are told apart, but for the few that
-// the standard library makes for it (its strings).
-TEST(AllocationCounter, TellsOneDnnApart) {
-  const Allocations before = allocations();
-  dnnl_engine_t engine = nullptr;
-  ASSERT_EQ(dnnl_engine_create(&engine, dnnl_cpu, 0), dnnl_success);
-  const dnnl_dims_t sizes = {64, 64};
-  dnnl_memory_desc_t square;
-  dnnl_memory_desc_init_by_tag(&square, 2, sizes, dnnl_f32, dnnl_ab);
-  dnnl_matmul_desc_t matmul;
-  dnnl_matmul_desc_init(&matmul, &square, &square, nullptr, &square);
-  dnnl_primitive_desc_t description = nullptr;
-  ASSERT_EQ(dnnl_primitive_desc_create(&description, &matmul, nullptr, engine,
-                                       nullptr),
-            dnnl_success);
-  dnnl_primitive_t primitive = nullptr;
-  ASSERT_EQ(dnnl_primitive_create(&primitive, description), dnnl_success);
-  const Allocations used = allocations() - before;
-  dnnl_primitive_destroy(primitive);
-  dnnl_primitive_desc_destroy(description);
-  dnnl_engine_destroy(engine);
-  EXPECT_GT(used.dnnl_news, 5 * used.news) << used;
 }
 
 }  // namespace
