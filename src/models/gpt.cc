@@ -107,8 +107,9 @@ class Gpt final : public LanguageModel {
 
   Tensor logits(const Tensor& ids, Context& context) override {
     const Tensor x = trunk(ids, context);
-    return nn::tapped(context, -1, "logits",
-                      nn::linear_in(context, x, head_weight_, head_bias_));
+    return nn::tapped(
+        context, -1, "logits",
+        nn::linear_in(context, x.dim(1), x, head_weight_, head_bias_));
   }
 
   Loss loss(const Tensor& ids, const Tensor& targets,

@@ -64,17 +64,11 @@ Tensor at(const Tensor& x, std::int64_t t) {
 // The gate of a pass: its inputs' part for all tokens, the rest at each step.
 struct OpenGate {
   OpenGate(const Gate& gate, const Tensor& x, const Context& c)
-      : from_input(nn::linear_in(c, x, gate.of_input(), gate.bias)),
+      : from_input(nn::linear_in(c, x.dim(0), x, gate.of_input(), gate.bias)),
         of_state(gate.of_state()),
         context(c) {}
   Tensor operator()(std::int64_t t, const Tensor& h) const {
-    return add(at(from_input, t), recurrent(h));
-  }
-  // (B,H): the few rows of generation must not depend on each other.
-  Tensor recurrent(const Tensor& h) const {
-    const Tensor rows = reshape(h, {h.dim(0), 1, h.dim(1)});
-    return reshape(nn::linear_in(context, rows, of_state, {}),
-                   {h.dim(0), of_state.dim(0)});
+    return add(at(from_input, t), nn::linear_in(context, 1, h, of_state, {}));
   }
 
   Tensor from_input, of_state;

@@ -29,7 +29,7 @@ Tensor Linear::forward(const Tensor& x) const {
 }
 
 Tensor Linear::forward(const Tensor& x, const Context& context) const {
-  return linear_in(context, x, weight, bias);
+  return linear_in(context, x.dim(-2), x, weight, bias);
 }
 
 Embedding::Embedding(std::int64_t rows, std::int64_t width) {

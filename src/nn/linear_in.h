@@ -7,16 +7,15 @@
 
 namespace qkv::nn {
 
-// Below this many new tokens a sequence, generation multiplies row by row: a
-// GEMM's bits depend on how many rows it has, and the same request must give
-// the same text whoever shares the forward pass.
-inline constexpr std::int64_t kFewTokens = 16;
-
-// x (B,T,in) -> (B,T,out).
-inline Tensor linear_in(const Context& context, const Tensor& x,
-                        const Tensor& weight, const Tensor& bias) {
-  if (context.state && x.dim(-2) < kFewTokens)
-    return linear_by_rows(x, weight, bias);
+// x (…,in), of `tokens` tokens a sequence -> (…,out). In generation a token
+// that comes alone is multiplied row by row: a GEMM, which copies the weight
+// first, takes up to twice as long over one row. The two add in different
+// orders, and the same request must give the same text whoever shares the
+// forward pass: so the choice never looks at how many sequences there are.
+inline Tensor linear_in(const Context& context, std::int64_t tokens,
+                        const Tensor& x, const Tensor& weight,
+                        const Tensor& bias) {
+  if (context.state && tokens == 1) return linear_by_rows(x, weight, bias);
   return linear(x, weight, bias);
 }
 

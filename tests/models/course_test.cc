@@ -122,6 +122,31 @@ TEST_P(EveryModel, TokenByTokenIsAllAtOnce) {
   EXPECT_TRUE(test::near(model->logits(ids, context), whole, 2e-5));
 }
 
+TEST_P(EveryModel, ASequencesBitsDoNotDependOnItsNeighbours) {
+  NoGrad no_grad;
+  const auto model = make(GetParam());
+  constexpr int kSlots = 20;
+  TorchRng rng(10);
+  const Tensor ids = random_ids({kSlots, 3}, 7, rng);
+  const auto state = model->new_state(kSlots);
+  Context context;
+  context.state = state.get();
+  std::vector<Tensor> alone;
+  for (int b = 0; b < kSlots; ++b) {
+    state->active = {b};
+    const Tensor own = slice(ids, 0, b, b + 1);
+    model->logits(slice(own, 1, 0, 2), context);
+    alone.push_back(model->logits(slice(own, 1, 2, 3), context));
+    state->clear(b);
+  }
+  // Begun together too: two tokens a sequence, then one.
+  state->active.clear();
+  for (int b = 0; b < kSlots; ++b) state->active.push_back(b);
+  model->logits(slice(ids, 1, 0, 2), context);
+  EXPECT_TRUE(test::same_bits(model->logits(slice(ids, 1, 2, 3), context),
+                              concat(alone, 0)));
+}
+
 TEST_P(EveryModel, ATextDoesNotDependOnItsNeighbours) {
   const auto model = make(GetParam());
   const auto texts = [&](int slots) {
@@ -216,7 +241,7 @@ TEST(Course, ParameterCountsOfMakemore) {
 }
 
 TEST(Course, ParameterCountsOfTheLectures) {
-  const auto count = [](const char* kind, json fields, int block) {
+  const auto count = [](const char* kind, const json& fields, int block) {
     const auto config = model_config(kind);
     fields_from_json(
         fields, [&](FieldVisitor& v) { config->visit(v); }, "test");

@@ -16,8 +16,8 @@ class QKV_API Linear : public Module {
  public:
   Linear(std::int64_t in, std::int64_t out, bool bias = true);
   Tensor forward(const Tensor& x) const;
-  // In cached generation with few new tokens a sequence: a path whose bits do
-  // not depend on how many sequences share the call.
+  // In cached generation, x (B,T,in): its bits do not depend on how many
+  // sequences share the call.
   Tensor forward(const Tensor& x, const Context& context) const;
 
   Tensor weight, bias;
