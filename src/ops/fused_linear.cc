@@ -51,11 +51,12 @@ struct RowCut {
   std::int64_t rows, size, blocks;
 
   RowCut(std::int64_t rows, std::int64_t in, std::int64_t out) : rows(rows) {
-    constexpr std::int64_t kWorkerWork = 1 << 18;   // worth a thread: 2 µs
-    constexpr std::int64_t kMostRows = 512;         // each copies the weight
-    constexpr std::int64_t kMostNumbers = 1 << 19;  // of x, to stay in cache
-    const std::int64_t most = std::clamp(
-        kMostNumbers / std::max<std::int64_t>(in, 1), kChunk * 4, kMostRows);
+    constexpr std::int64_t kWorkerWork = 1 << 18;  // worth a thread: 2 µs
+    // What is read and written of a block's rows stays in a core's cache; each
+    // block copies the weight, so it should not be small either.
+    constexpr std::int64_t kMostNumbers = 3 << 17;
+    const std::int64_t most = std::clamp<std::int64_t>(
+        kMostNumbers / std::max<std::int64_t>(in + out, 1), 256, 512);
     const double worth = static_cast<double>(rows) * static_cast<double>(in) *
                          static_cast<double>(out) / kWorkerWork;
     const std::int64_t workers =

@@ -25,10 +25,14 @@ using std::int64_t;
 // registers of AVX-512, 6×2 the 16 of AVX2.
 constexpr bool kManyRegisters = kLanes == 16;
 constexpr int kPanelVectors = kManyRegisters ? 4 : 2;
-// Rows of a panel: 32 KiB of the nearest cache with AVX-512, 16 with AVX2.
+// Rows of a panel: 32 KiB of the nearest cache with AVX-512, 16 with AVX2. Half
+// of that where A is stored transposed with rows far apart: they fall into few
+// places of the cache.
 constexpr int64_t kPanelDepth = kManyRegisters ? 128 : 256;
+constexpr int64_t kFarApart = 1024;
 constexpr int64_t kCacheLine = 16;  // in floats
-// Elements of A from which on it is read from beyond a core's own caches.
+// Elements of A, of C, from which on they are taken to lie beyond a core's own
+// caches.
 constexpr int64_t kFar = 1 << 18;
 
 int64_t parts_of(int64_t size, int64_t part) {
@@ -42,7 +46,8 @@ struct Panel {
   int64_t depth;
   int64_t cols;
   int vectors;
-  bool first;  // to pass over rows of A that are far away
+  bool asks_for_a;  // the first to pass over rows of A that are far away
+  bool asks_for_c;  // the first to write its columns of C
 };
 
 // panel(k,j) = alpha · b(k,j).
@@ -85,22 +90,6 @@ void transpose_panel(const float* b, int64_t ldb, float alpha, const Panel& p,
   }
 }
 
-// Asks for what the tiles after this one will read of A: the rows of the next
-// one; of a transposed A a cache line of each row, for the next strip of tiles.
-// Too short stretches for the processor to see them coming.
-template <bool kAcross, int kM>
-HWY_INLINE void prefetch(Rows a, int64_t depth) {
-  if (!kAcross) {
-    for (int64_t m = kM; m < 2 * kM; ++m)
-      for (int64_t k = 0; k < depth; k += kCacheLine)
-        hwy::Prefetch(a.data + m * a.stride + k);
-  } else if (reinterpret_cast<std::uintptr_t>(a.data) % 64 <
-             kM * sizeof(float)) {
-    for (int64_t k = 0; k < depth; ++k)
-      hwy::Prefetch(a.data + k * a.stride + kCacheLine);
-  }
-}
-
 // What a tile's sums start from: beta·C + bias.
 struct TileStart {
   float beta;
@@ -127,7 +116,6 @@ HWY_INLINE void tile(Rows a, const Panel& p, TileStart start, MutableRows c) {
             hn::MulAdd(set(start.beta), read(c.data + m * c.stride, n), from);
     }
   }
-  if (p.first) prefetch<kAcross, kM>(a, p.depth);
   add_products<kAcross, kM, kN>(a, {p.data, kN * kLanes}, p.depth, sum);
   HWY_UNROLL(8)
   for (int m = 0; m < kM; ++m) {
@@ -139,19 +127,42 @@ HWY_INLINE void tile(Rows a, const Panel& p, TileStart start, MutableRows c) {
   }
 }
 
+// Asks for what the tiles after this one will touch: the next rows of A; of a
+// transposed A a cache line of each row, for the next strip of tiles; the next
+// rows of C, or storing would wait for them. Too short stretches for the
+// processor to see them coming. Not inlined: tile needs every register.
+template <bool kAcross, int kM, int kN>
+HWY_NOINLINE void ask_ahead(Rows a, const Panel& p, MutableRows c) {
+  asm volatile("");  // else the compiler finds no effect and drops the call
+  if (p.asks_for_c)
+    for (int64_t m = kM; m < 2 * kM; ++m)
+      for (int64_t n = 0; n < kN; ++n)
+        hwy::Prefetch(c.data + m * c.stride + n * kLanes);
+  if (!p.asks_for_a) return;
+  if (!kAcross) {
+    for (int64_t m = kM; m < 2 * kM; ++m)
+      for (int64_t k = 0; k < p.depth; k += kCacheLine)
+        hwy::Prefetch(a.data + m * a.stride + k);
+  } else if (reinterpret_cast<std::uintptr_t>(a.data) % 64 <
+             kM * sizeof(float)) {
+    for (int64_t k = 0; k < p.depth; ++k)
+      hwy::Prefetch(a.data + k * a.stride + kCacheLine);
+  }
+}
+
 // Rows of C, kM at a time and then what is left.
 template <bool kAcross, int kM, int kN>
 void tiles(Rows a, int64_t rows, const Panel& p, TileStart start,
            MutableRows c) {
-  int64_t m = 0;
-  for (; m + kM <= rows; m += kM)
-    tile<kAcross, kM, kN>({a.data + m * (kAcross ? 1 : a.stride), a.stride}, p,
-                          start, {c.data + m * c.stride, c.stride});
+  const bool asks = p.asks_for_a || p.asks_for_c;
+  for (; rows >= kM; rows -= kM) {
+    if (asks) ask_ahead<kAcross, kM, kN>(a, p, c);
+    tile<kAcross, kM, kN>(a, p, start, c);
+    a.data += kM * (kAcross ? 1 : a.stride);
+    c.data += kM * c.stride;
+  }
   if constexpr (kM > 1)
-    if (m < rows)
-      tiles<kAcross, kM / 2, kN>(
-          {a.data + m * (kAcross ? 1 : a.stride), a.stride}, rows - m, p, start,
-          {c.data + m * c.stride, c.stride});
+    if (rows > 0) tiles<kAcross, kM / 2, kN>(a, rows, p, start, c);
 }
 
 // Narrow panels take taller tiles: eight sums at least are on the way then.
@@ -173,30 +184,37 @@ void tiles(Rows a, int64_t rows, const Panel& p, TileStart start,
 
 void multiply_block(const BlockProduct& g) {
   HWY_ALIGN float panel[kPanelDepth * kPanelVectors * kLanes];
-  const bool far = (g.trans_a ? g.depth : g.rows) * g.lda > kFar;
-  const int64_t depths = parts_of(g.depth, kPanelDepth);
+  const bool a_far = (g.trans_a ? g.depth : g.rows) * g.lda > kFar;
+  const bool c_far = g.rows * g.ldc > kFar;
+  const bool shallow = g.trans_a && g.lda >= kFarApart;
+  const int64_t depths =
+      parts_of(g.depth, shallow ? kPanelDepth / 2 : kPanelDepth);
   const int64_t vectors = parts_of(g.cols, kLanes);
   const int64_t panels = parts_of(vectors, kPanelVectors);
-  for (int64_t d = 0; d < depths; ++d) {
+  // What is passed over again and again should stay in the second cache: a
+  // panel's columns of C and all of A, or all of C and a stretch of A.
+  const bool by_panel = g.depth <= g.cols;
+  for (int64_t i = 0; i < panels * depths; ++i) {
+    const int64_t n = by_panel ? i / depths : i % panels;
+    const int64_t d = by_panel ? i % depths : i / panels;
     const int64_t k = g.depth * d / depths;
-    for (int64_t n = 0; n < panels; ++n) {
-      const int64_t begin = vectors * n / panels * kLanes;
-      const int64_t end = std::min(vectors * (n + 1) / panels * kLanes, g.cols);
-      const Panel p{panel, g.depth * (d + 1) / depths - k, end - begin,
-                    static_cast<int>(parts_of(end - begin, kLanes)),
-                    n == 0 && far};
-      if (g.trans_b)
-        transpose_panel(g.b + begin * g.ldb + k, g.ldb, g.alpha, p, panel);
-      else
-        copy_panel(g.b + k * g.ldb + begin, g.ldb, g.alpha, p, panel);
-      TileStart start{1, nullptr};
-      if (d == 0) start = {g.beta, g.bias ? g.bias + begin : nullptr};
-      const MutableRows c{g.c + begin, g.ldc};
-      if (g.trans_a)
-        tiles<true>({g.a + k * g.lda, g.lda}, g.rows, p, start, c);
-      else
-        tiles<false>({g.a + k, g.lda}, g.rows, p, start, c);
-    }
+    const int64_t begin = vectors * n / panels * kLanes;
+    const int64_t end = std::min(vectors * (n + 1) / panels * kLanes, g.cols);
+    const Panel p{
+        panel,           g.depth * (d + 1) / depths - k,
+        end - begin,     static_cast<int>(parts_of(end - begin, kLanes)),
+        n == 0 && a_far, d == 0 && c_far};
+    if (g.trans_b)
+      transpose_panel(g.b + begin * g.ldb + k, g.ldb, g.alpha, p, panel);
+    else
+      copy_panel(g.b + k * g.ldb + begin, g.ldb, g.alpha, p, panel);
+    TileStart start{1, nullptr};
+    if (d == 0) start = {g.beta, g.bias ? g.bias + begin : nullptr};
+    const MutableRows c{g.c + begin, g.ldc};
+    if (g.trans_a)
+      tiles<true>({g.a + k * g.lda, g.lda}, g.rows, p, start, c);
+    else
+      tiles<false>({g.a + k, g.lda}, g.rows, p, start, c);
   }
 }
 

@@ -10,8 +10,10 @@ using std::int64_t;
 
 // Multiply-adds that are worth waking another worker (about 2 µs).
 constexpr double kWorkerWork = 1 << 18;
-// A block of C, its rows of A and a panel of op(B) stay in a core's L2.
-constexpr int64_t kMaxRows = 512, kMaxCols = 512;
+// A block of C, its rows of A and a panel of op(B) stay in a core's L2; where k
+// is long, C and a stretch of A do.
+constexpr int64_t kMaxRows = 256, kMaxCols = 512;
+constexpr int64_t kDeepRows = 384, kDeepCols = 384;
 // From so many full blocks a worker on, blocks are handed out one by one.
 constexpr int64_t kManyBlocks = 4;
 // The sum over k, which in a weight's gradient runs over the rows of a batch,
@@ -36,7 +38,7 @@ int64_t part_size(int64_t size, int64_t parts, int64_t step) {
 }
 
 int64_t cut_depth(int64_t m, int64_t n, int64_t k) {
-  const int64_t deep = kDeep * std::min(std::max(m, n), kMaxRows);
+  const int64_t deep = kDeep * std::min(std::max(m, n), kDeepRows);
   int64_t parts = 1;
   const auto cut_again = [&] {
     const int64_t half = k / (2 * parts);
@@ -63,7 +65,10 @@ void cut_for(int64_t m, int64_t n, int64_t workers, GemmCut& cut) {
   }
 }
 
-GemmCut cut(int64_t m, int64_t n, int64_t k, int64_t depth, int64_t workers) {
+GemmCut cut(int64_t m, int64_t n, int64_t k, bool deep, int64_t depth,
+            int64_t workers) {
+  const int64_t most_rows = deep ? kDeepRows : kMaxRows;
+  const int64_t most_cols = deep ? kDeepCols : kMaxCols;
   GemmCut cut{m, n, depth, 1, 1, parts_of(k, depth), false};
   const double work =
       static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
@@ -74,8 +79,8 @@ GemmCut cut(int64_t m, int64_t n, int64_t k, int64_t depth, int64_t workers) {
   cut.large =
       parts_of(m, kMaxRows) * parts_of(n, kMaxCols) >= kManyBlocks * workers;
   if (!cut.large) cut_for(m, n, workers, cut);
-  cut.rows = part_size(cut.rows, parts_of(cut.rows, kMaxRows), kRowStep);
-  cut.cols = part_size(cut.cols, parts_of(cut.cols, kMaxCols), kColStep);
+  cut.rows = part_size(cut.rows, parts_of(cut.rows, most_rows), kRowStep);
+  cut.cols = part_size(cut.cols, parts_of(cut.cols, most_cols), kColStep);
   cut.row_parts = parts_of(m, cut.rows);
   cut.col_parts = parts_of(n, cut.cols);
   return cut;
@@ -84,12 +89,12 @@ GemmCut cut(int64_t m, int64_t n, int64_t k, int64_t depth, int64_t workers) {
 }  // namespace
 
 GemmCut cut_gemm(int64_t m, int64_t n, int64_t k, bool deep, int workers) {
-  return cut(m, n, k, deep ? cut_depth(m, n, k) : k, workers);
+  return cut(m, n, k, deep, deep ? cut_depth(m, n, k) : k, workers);
 }
 
 GemmCut cut_gemm_batched(int64_t batch, int64_t m, int64_t n, int64_t k,
                          int workers) {
-  return cut(m, n, k, k, parts_of(workers, batch));
+  return cut(m, n, k, false, k, parts_of(workers, batch));
 }
 
 int64_t block_cost(int64_t rows, int64_t cols, int64_t k) {
