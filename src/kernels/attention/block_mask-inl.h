@@ -10,6 +10,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "kernels/attention/attention.h"
@@ -26,14 +27,14 @@ inline constexpr float kLog2E = 1.44269504f;  // scores are in units of log2(e)
 struct Block {
   int64_t b, h;
   int64_t query, queries;  // the first, and how many (1 … 64)
-  int64_t key, keys;
+  int64_t key, keys;       // the same of keys; none beyond a sequence's length
 
   // Queries rounded up to whole strips.
   int64_t lanes() const { return (queries + 15) / 16 * 16; }
 };
 
-// A part of a block outside which nothing is seen; its lanes (queries) begin
-// and end at multiples of 16.
+// A part of a block outside which nothing is seen; its keys begin at multiples
+// of 16, its lanes (queries) begin and end there.
 struct Strip {
   int64_t key, keys;
   int64_t lane, lanes;
@@ -51,13 +52,16 @@ struct BlockMask {
   std::uint64_t visible[kBlock + 1];
   std::uint64_t keep[kBlock + 1];
 
+  void set_full(const Block& at) {
+    full = true;
+    strip_count = 1;
+    strips[0] = {0, at.keys, 0, at.lanes()};
+  }
   const Strip* begin() const { return strips; }
   const Strip* end() const { return strips + strip_count; }
 };
 
-using LaneMask = hn::Mask<FloatTag>;
-
-HWY_INLINE LaneMask mask_at(const std::uint64_t* bits, int64_t j, int64_t i) {
+HWY_INLINE Mask mask_at(const std::uint64_t* bits, int64_t j, int64_t i) {
   return hn::LoadMaskBits(
       kTag, reinterpret_cast<const std::uint8_t*>(bits + j) + i / 8);
 }
@@ -89,37 +93,56 @@ inline void add_dense(const AttentionMask<float>& mask, const Block& at,
   }
 }
 
-// Strips of 16 keys, trimmed to what is seen, joined where they agree.
+// The block's keys that band and length leave to at least one of the queries
+// first … first + count - 1 of it, and the other way round; maybe none, then
+// begin is end.
+inline KeyRange keys_in_block(const AttentionProblem<float>& problem,
+                              const Block& at, int64_t first, int64_t count) {
+  const KeyRange range = problem.mask.keys_of(
+      problem.shape, at.b, at.query + first, at.query + first + count - 1);
+  const int64_t begin = std::clamp<int64_t>(range.begin - at.key, 0, at.keys);
+  return {begin, std::clamp(range.end - at.key, begin, at.keys)};
+}
+inline KeyRange queries_in_block(const AttentionProblem<float>& problem,
+                                 const Block& at, int64_t first,
+                                 int64_t count) {
+  const AttentionMask<float>& m = problem.mask;
+  if (!m.banded) return {0, at.queries};
+  const int64_t diagonal =
+      at.key + first - m.offset(problem.shape, at.b) - at.query;
+  const int64_t begin = std::clamp<int64_t>(diagonal, 0, at.queries);
+  return {begin,
+          std::clamp(diagonal + count - 1 + m.window, begin, at.queries)};
+}
+
+// Strips of 16 keys with the lanes that see any, joined where they agree.
 inline void cut_strips(const Block& at, BlockMask& mask) {
   mask.strip_count = 0;
   for (int64_t first = 0; first < at.keys; first += 16) {
-    int64_t begin = first, end = std::min(first + 16, at.keys);
-    while (begin < end && mask.visible[begin] == 0) ++begin;
-    while (begin < end && mask.visible[end - 1] == 0) --end;
-    if (begin == end) continue;
+    const int64_t keys = std::min<int64_t>(16, at.keys - first);
     std::uint64_t any = 0;
-    for (int64_t j = begin; j < end; ++j) any |= mask.visible[j];
+    for (int64_t j = first; j < first + keys; ++j) any |= mask.visible[j];
+    if (any == 0) continue;
     const int64_t lane = std::countr_zero(any) / 16 * 16;
     const int64_t lanes = (64 - std::countl_zero(any) + 15) / 16 * 16 - lane;
     if (mask.strip_count > 0) {
       Strip& last = mask.strips[mask.strip_count - 1];
-      if (last.key + last.keys == begin && last.lane == lane &&
+      if (last.key + last.keys == first && last.lane == lane &&
           last.lanes == lanes) {
-        last.keys += end - begin;
+        last.keys += keys;
         continue;
       }
     }
-    mask.strips[mask.strip_count++] = {begin, end - begin, lane, lanes};
+    mask.strips[mask.strip_count++] = {first, keys, lane, lanes};
   }
 }
 
-// Fills mask but for `keep`, and bias (key, query) where there is one.
+// Fills mask but for `keep` (and `visible` where it is full), and bias (key,
+// query) where there is one.
 inline void set_mask(const AttentionProblem<float>& problem, const Block& at,
                      BlockMask& mask, float* bias) {
   const AttentionMask<float>& m = problem.mask;
   const int64_t diagonal = m.offset(problem.shape, at.b);
-  const int64_t length =
-      m.key_lengths ? m.key_lengths[at.b] : problem.shape.keys;
   if (m.biased()) {
     const float slope = m.slopes ? m.slopes[at.h] * kLog2E : 0.0f;
     for (int64_t j = 0; j < at.keys; ++j) {
@@ -130,37 +153,33 @@ inline void set_mask(const AttentionProblem<float>& problem, const Block& at,
     }
   }
   mask.full =
-      !m.dense() && at.key + at.keys <= length &&
-      (!m.banded || (at.key + at.keys - 1 <= at.query + diagonal &&
-                     at.key > at.query + at.queries - 1 + diagonal - m.window));
-  if (!mask.full) {
-    for (int64_t j = 0; j < at.keys; ++j) {
-      // Queries at distance 0 … window - 1 from the key.
-      const int64_t nearest = at.key + j - diagonal - at.query;
-      if (at.key + j >= length)
-        mask.visible[j] = 0;
-      else if (!m.banded)
-        mask.visible[j] = bit_range(0, at.queries);
-      else
-        mask.visible[j] = bit_range(std::max<int64_t>(nearest, 0),
-                                    std::min(nearest + m.window, at.queries));
-    }
-    if (m.dense()) {
-      add_dense(m, at, mask.visible, bias);
-      const std::uint64_t all = bit_range(0, at.queries);
-      mask.full = std::all_of(mask.visible, mask.visible + at.keys,
-                              [&](std::uint64_t bits) { return bits == all; });
-    }
+      !m.banded || (at.key + at.keys - 1 <= at.query + diagonal &&
+                    at.key > at.query + at.queries - 1 + diagonal - m.window);
+  if (mask.full && !m.dense()) {
+    mask.set_full(at);
+    return;
   }
-  if (mask.full) {
-    mask.strip_count = 1;
-    mask.strips[0] = {0, at.keys, 0, at.lanes()};
-  } else {
-    cut_strips(at, mask);
+  for (int64_t j = 0; j < at.keys; ++j) {
+    // Queries at distance 0 … window - 1 from the key.
+    const int64_t nearest = at.key + j - diagonal - at.query;
+    mask.visible[j] = m.banded
+                          ? bit_range(std::max<int64_t>(nearest, 0),
+                                      std::min(nearest + m.window, at.queries))
+                          : bit_range(0, at.queries);
   }
+  cut_strips(at, mask);
+  if (!m.dense()) return;
+  add_dense(m, at, mask.visible, bias);
+  const auto all = [&](std::uint64_t bits) {
+    return std::all_of(mask.visible, mask.visible + at.keys,
+                       [&](std::uint64_t x) { return x == bits; });
+  };
+  if (all(0)) mask.strip_count = 0;
+  mask.full = all(bit_range(0, at.queries));
+  if (mask.full) mask.set_full(at);
 }
 
-using WordTag = hn::RebindToUnsigned<FloatTag>;
+using WordTag = hn::RebindToUnsigned<F32>;
 using Words = hn::Vec<WordTag>;
 
 // The 64-bit products of the lanes with m, in halves.

@@ -1,10 +1,10 @@
-// The products of one block, strip by strip, and their careful versions.
-// Compiled once for each instruction set.
+// The products of one block and their careful versions. Compiled once for each
+// instruction set.
 //
-// Inside a strip a hidden pair has weight 0 and is multiplied in all the same:
-// that changes nothing while the other factor is finite. A strip in which it is
-// not takes the careful version, which skips hidden pairs; both add in the same
-// order, so they agree to the bit.
+// Between pairs that are seen, a hidden one has weight 0 and is multiplied in
+// all the same: that changes nothing while the other factor is finite. A block
+// in which it is not takes the careful version, which skips hidden pairs; both
+// add in the same order, so they agree to the bit.
 
 #if defined(QKV_ATTENTION_BLOCK_PRODUCTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef QKV_ATTENTION_BLOCK_PRODUCTS_INL_H_
@@ -27,83 +27,109 @@ inline Rows rows_of(const HeadRows<const float>& x, const Block& at,
   return {x.at(at.b, at.h, row), x.row};
 }
 
-// scores(key, query) = K·Qᵀ (+ bias); queries is (c, query).
-inline void set_scores(const AttentionProblem<float>& problem, const Block& at,
-                       const BlockMask& mask, const float* queries,
-                       const float* bias, float* scores) {
-  for (const Strip& strip : mask) {
-    const int64_t first = strip.key * kBlock + strip.lane;
-    product<false>(rows_of(problem.k, at, at.key + strip.key),
-                   {queries + strip.lane, kBlock}, {scores + first, kBlock},
-                   strip.keys, strip.vectors(), problem.shape.width,
-                   Start::zero);
-    if (!problem.mask.biased()) continue;
-    for (int64_t j = 0; j < strip.keys; ++j)
-      for (int64_t i = 0; i < strip.lanes; i += kLanes) {
-        float* score = scores + first + j * kBlock + i;
+// out(key, query) = Σ_c x(key, c)·lanes(c, query), where
+// something is seen.
+inline void set_products(Rows x, const float* lanes, int64_t width,
+                         const BlockMask& mask, float* out) {
+  for (const Strip& strip : mask)
+    product<false>({x.data + strip.key * x.stride, x.stride},
+                   {lanes + strip.lane, kBlock},
+                   {out + strip.key * kBlock + strip.lane, kBlock}, strip.keys,
+                   strip.vectors(), width, Start::zero);
+}
+
+inline void add_bias(const BlockMask& mask, const float* bias, float* scores) {
+  for (const Strip& strip : mask)
+    for (int64_t j = strip.key; j < strip.key + strip.keys; ++j)
+      for (int64_t i = strip.lane; i < strip.lane + strip.lanes; i += kLanes) {
+        float* score = scores + j * kBlock + i;
         hn::Store(hn::Add(hn::Load(kTag, score),
-                          hn::Load(kTag, bias + first + j * kBlock + i)),
+                          hn::Load(kTag, bias + j * kBlock + i)),
                   kTag, score);
       }
-  }
 }
 
-// out(c, query) = start + Σ_key x(key, c)·weights(key, query).
-inline void add_over_keys(const HeadRows<const float>& x, int64_t width,
-                          const Block& at, const BlockMask& mask,
-                          const float* weights, float* out, Start start,
-                          const float* factor) {
-  for (const Strip& strip : mask) {
-    const Rows rows = rows_of(x, at, at.key + strip.key);
-    if (mask.full || all_finite(rows, strip.keys, width)) {
-      product<true>(rows, {weights + strip.key * kBlock + strip.lane, kBlock},
-                    {out + strip.lane, kBlock}, width, strip.vectors(),
-                    strip.keys, start, factor);
-      continue;
+// to += weight·from, `vectors` long.
+HWY_INLINE void add_scaled(float weight, const float* from, int64_t vectors,
+                           float* to) {
+  for (int64_t c = 0; c < vectors * kLanes; c += kLanes)
+    hn::Store(hn::MulAdd(set(weight), hn::Load(kTag, from + c),
+                         hn::Load(kTag, to + c)),
+              kTag, to + c);
+}
+
+// How many rows of a sum are computed together, from the range that any of
+// them needs: what a register tile has.
+inline int64_t rows_together(int64_t vectors) { return vectors > 2 ? 4 : 8; }
+
+// The block's keys or queries, as (row, c) with padded rows.
+struct BlockRows {
+  Rows rows;
+  bool finite;
+};
+
+// out(query, c) += Σ_key weights(key, query)·x(key, c); `first`: out holds
+// nothing yet.
+inline void add_over_keys(const AttentionProblem<float>& problem,
+                          const BlockRows& x, const Block& at,
+                          const BlockMask& mask, const float* weights,
+                          bool first, MutableRows out) {
+  const int64_t vectors = out.stride / kLanes;
+  const Start start = first ? Start::zero : Start::sums;
+  if (mask.full)
+    return product<true>({weights, kBlock}, x.rows, out, at.queries, vectors,
+                         at.keys, start);
+  if (x.finite) {
+    const int64_t step = rows_together(vectors);
+    for (int64_t i = 0; i < at.queries; i += step) {
+      const int64_t count = std::min(step, at.queries - i);
+      const KeyRange keys = keys_in_block(problem, at, i, count);
+      product<true>({weights + keys.begin * kBlock + i, kBlock},
+                    {x.rows.data + keys.begin * x.rows.stride, x.rows.stride},
+                    {out.data + i * out.stride, out.stride}, count, vectors,
+                    keys.end - keys.begin, start);
     }
-    for (int64_t j = 0; j < strip.keys; ++j)
-      for (int64_t i = strip.lane; i < strip.lane + strip.lanes; i += kLanes) {
-        const auto seen = mask_at(mask.visible, strip.key + j, i);
-        const Floats weight =
-            hn::Load(kTag, weights + (strip.key + j) * kBlock + i);
-        for (int64_t c = 0; c < width; ++c) {
-          const Floats sum = hn::Load(kTag, out + c * kBlock + i);
-          const Floats value = hn::Set(kTag, rows.data[j * rows.stride + c]);
-          hn::Store(hn::IfThenElse(seen, hn::MulAdd(value, weight, sum), sum),
-                    kTag, out + c * kBlock + i);
-        }
-      }
+    return;
   }
+  if (first) std::fill_n(out.data, at.queries * out.stride, 0.0f);
+  for (int64_t j = 0; j < at.keys; ++j)
+    for (std::uint64_t left = mask.visible[j]; left; left &= left - 1) {
+      const int64_t i = std::countr_zero(left);
+      add_scaled(weights[j * kBlock + i], x.rows.data + j * x.rows.stride,
+                 vectors, out.data + i * out.stride);
+    }
 }
 
-// out(key, c) += Σ_query weights(key, query)·x(query, c); the rows of x and out
-// are padded to whole vectors.
-inline void add_over_queries(Rows x, bool x_finite, const Block& at,
+// out(key, c) += Σ_query weights(key, query)·x(query, c).
+inline void add_over_queries(const AttentionProblem<float>& problem,
+                             const BlockRows& x, const Block& at,
                              const BlockMask& mask, const float* weights,
-                             MutableRows out, int64_t vectors) {
-  for (const Strip& strip : mask) {
-    const int64_t queries =
-        std::min(strip.lane + strip.lanes, at.queries) - strip.lane;
-    if (mask.full || x_finite) {
-      product<false>({weights + strip.key * kBlock + strip.lane, kBlock},
-                     {x.data + strip.lane * x.stride, x.stride},
-                     {out.data + strip.key * out.stride, out.stride},
-                     strip.keys, vectors, queries, Start::add);
-      continue;
+                             bool first, MutableRows out) {
+  const int64_t vectors = out.stride / kLanes;
+  const Start start = first ? Start::zero : Start::sums;
+  if (mask.full)
+    return product<false>({weights, kBlock}, x.rows, out, at.keys, vectors,
+                          at.queries, start);
+  if (x.finite) {
+    const int64_t step = rows_together(vectors);
+    for (int64_t j = 0; j < at.keys; j += step) {
+      const int64_t count = std::min(step, at.keys - j);
+      const KeyRange queries = queries_in_block(problem, at, j, count);
+      product<false>(
+          {weights + j * kBlock + queries.begin, kBlock},
+          {x.rows.data + queries.begin * x.rows.stride, x.rows.stride},
+          {out.data + j * out.stride, out.stride}, count, vectors,
+          queries.end - queries.begin, start);
     }
-    for (int64_t j = strip.key; j < strip.key + strip.keys; ++j)
-      for (std::uint64_t left = mask.visible[j]; left; left &= left - 1) {
-        const int64_t i = std::countr_zero(left);
-        const Floats weight = hn::Set(kTag, weights[j * kBlock + i]);
-        for (int64_t c = 0; c < vectors * kLanes; c += kLanes) {
-          float* sum = out.data + j * out.stride + c;
-          hn::Store(
-              hn::MulAdd(weight, hn::Load(kTag, x.data + i * x.stride + c),
-                         hn::Load(kTag, sum)),
-              kTag, sum);
-        }
-      }
+    return;
   }
+  if (first) std::fill_n(out.data, at.keys * out.stride, 0.0f);
+  for (int64_t j = 0; j < at.keys; ++j)
+    for (std::uint64_t left = mask.visible[j]; left; left &= left - 1) {
+      const int64_t i = std::countr_zero(left);
+      add_scaled(weights[j * kBlock + i], x.rows.data + i * x.rows.stride,
+                 vectors, out.data + j * out.stride);
+    }
 }
 
 }  // namespace

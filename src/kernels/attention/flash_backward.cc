@@ -27,6 +27,7 @@ namespace {
 // Of dK and of dV of a group: 512 KiB together, half of a core's second cache
 // where that is small.
 constexpr int64_t kGroupNumbers = 65536;
+constexpr int64_t kGroupBlocks = 16;
 // Tasks to have at least, where the keys allow it: enough for many threads,
 // and partial sums stay within kTasks times the size of one head's queries.
 constexpr int64_t kTasks = 16;
@@ -47,13 +48,9 @@ struct Cut {
   }
 };
 
-int64_t padded_width(const AttentionShape& s) {
-  return (s.width + 15) / 16 * 16;
-}
-
 // A worker's memory, in floats. 64 queries as (query, c), padded, and as
-// (c, query); two (key, query) blocks; dK and dV of a group as (key, c),
-// padded.
+// (c, query); their dQ as (query, c); two (key, query) blocks; keys, dK and dV
+// of a group as (key, c). Rows of (…, c) are padded.
 struct BackwardScratch {
   BackwardScratch(const AttentionShape& s, float* workspace, int worker) {
     float* next = workspace + worker * floats(s);
@@ -62,70 +59,62 @@ struct BackwardScratch {
       next += count;
       return block;
     };
-    const int64_t wide = padded_width(s);
+    const int64_t wide = padded(s.width);
     q = take(kBlock * wide);
     g = take(kBlock * wide);
-    qt = take(kBlock * s.width);
-    gt = take(kBlock * s.width);
-    dqt = take(kBlock * s.width);
+    qt = take(kBlock * wide);
+    gt = take(kBlock * wide);
+    dq = take(kBlock * wide);
     weights = take(kBlock * kBlock);
     dscores = take(kBlock * kBlock);
     bias = take(kBlock * kBlock);
+    k = take(group_keys(s) * wide);
     dk = take(group_keys(s) * wide);
     dv = take(group_keys(s) * wide);
   }
   static int64_t group_keys(const AttentionShape& s) {
     const int64_t blocks =
-        kGroupNumbers / (kBlock * std::max<int64_t>(padded_width(s), 16));
-    return std::clamp<int64_t>(blocks, 1, 16) * kBlock;
+        kGroupNumbers / (kBlock * std::max<int64_t>(padded(s.width), 16));
+    return std::clamp<int64_t>(blocks, 1, kGroupBlocks) * kBlock;
   }
   static int64_t floats(const AttentionShape& s) {
-    return kBlock * (2 * padded_width(s) + 3 * s.width) + 3 * kBlock * kBlock +
-           2 * group_keys(s) * padded_width(s);
+    return (5 * kBlock + 3 * group_keys(s)) * padded(s.width) +
+           3 * kBlock * kBlock;
   }
 
-  float *q, *g, *qt, *gt, *dqt, *weights, *dscores, *bias, *dk, *dv;
+  float *q, *g, *qt, *gt, *dq, *weights, *dscores, *bias, *k, *dk, *dv;
 };
 
 // 64 queries: what forward kept of them, and D.
 struct QueryRows {
-  HWY_ALIGN float max[kBlock];
+  HWY_ALIGN float base[kBlock];
   HWY_ALIGN float inverse_sum[kBlock];
   HWY_ALIGN float d[kBlock];
-  bool q_finite, g_finite;
+  BlockRows q, g;
 };
-
-void copy_padded(Rows from, int64_t count, int64_t width, float* to,
-                 int64_t wide) {
-  for (int64_t i = 0; i < count; ++i) {
-    std::copy_n(from.data + i * from.stride, width, to + i * wide);
-    std::fill_n(to + i * wide + width, wide - width, 0.0f);
-  }
-}
 
 void load_queries(const AttentionProblem<float>& problem,
                   const AttentionGradients<float>& gradients, const Block& at,
                   const BackwardScratch& scratch, QueryRows& rows) {
   const AttentionShape& s = problem.shape;
-  const int64_t wide = padded_width(s);
-  const Rows q = rows_of(problem.q, at, at.query);
-  const Rows g = rows_of(gradients.dout, at, at.query);
-  const Rows out = rows_of(gradients.out, at, at.query);
-  copy_padded(q, at.queries, s.width, scratch.q, wide);
-  copy_padded(g, at.queries, s.width, scratch.g, wide);
-  transpose_in(q, at.queries, s.width,
+  const int64_t wide = padded(s.width);
+  rows.q = {{scratch.q, wide},
+            copy_rows(rows_of(problem.q, at, at.query), at.queries, s.width,
+                      scratch.q)};
+  rows.g = {{scratch.g, wide},
+            copy_rows(rows_of(gradients.dout, at, at.query), at.queries,
+                      s.width, scratch.g)};
+  transpose_in(rows.q.rows, at.lanes(), s.width,
                static_cast<float>(problem.scale * kLog2E), scratch.qt);
-  transpose_in(g, at.queries, s.width, 1.0f, scratch.gt);
-  rows.q_finite = all_finite(q, at.queries, s.width);
-  rows.g_finite = all_finite(g, at.queries, s.width);
+  transpose_in(rows.g.rows, at.lanes(), s.width, 1.0f, scratch.gt);
+  row_products(rows.g.rows, rows_of(gradients.out, at, at.query), at.queries,
+               s.width, rows.d);
   const int64_t first = (at.b * s.heads + at.h) * s.queries + at.query;
   for (int64_t i = 0; i < kBlock; ++i) {
     const bool real = i < at.queries;
-    rows.max[i] = real ? gradients.rows.max[first + i] : 0.0f;
+    rows.base[i] = real ? gradients.rows.max[first + i] : 0.0f;
     rows.inverse_sum[i] = real ? gradients.rows.inverse_sum[first + i] : 0.0f;
-    rows.d[i] =
-        real ? dot(g.data + i * g.stride, out.data + i * out.stride, s.width)
-             : 0.0f;
+    rows.d[i] = real ? rows.d[i] : 0.0f;
   }
 }
 
@@ -133,27 +122,27 @@ void load_queries(const AttentionProblem<float>& problem,
 template <bool kMasked, bool kDropout>
 void softmax_backward(const BlockMask& mask, const QueryRows& rows,
                       float keep_scale, float* weights, float* dscores) {
-  const Floats keep_factor = hn::Set(kTag, keep_scale);
+  const Vec keep_factor = set(keep_scale);
   for (const Strip& strip : mask)
     for (int64_t i = strip.lane; i < strip.lane + strip.lanes; i += kLanes) {
-      const Floats max = hn::Load(kTag, rows.max + i);
-      const Floats inverse_sum = hn::Load(kTag, rows.inverse_sum + i);
-      const Floats d = hn::Load(kTag, rows.d + i);
+      const Vec base = hn::Load(kTag, rows.base + i);
+      const Vec inverse_sum = hn::Load(kTag, rows.inverse_sum + i);
+      const Vec d = hn::Load(kTag, rows.d + i);
       for (int64_t j = strip.key; j < strip.key + strip.keys; ++j) {
         float* weight = weights + j * kBlock + i;
         float* dscore = dscores + j * kBlock + i;
-        Floats a =
-            hn::Mul(exp2_of(hn::Sub(hn::Load(kTag, weight), max)), inverse_sum);
-        Floats da = hn::Load(kTag, dscore);
-        Floats kept = a;
+        Vec a = hn::Mul(exp2_of(hn::Sub(hn::Load(kTag, weight), base)),
+                        inverse_sum);
+        Vec da = hn::Load(kTag, dscore);
+        Vec kept = a;
         if (kDropout) {
-          const auto keep = mask_at(mask.keep, j, i);
+          const Mask keep = mask_at(mask.keep, j, i);
           da = hn::IfThenElseZero(keep, hn::Mul(da, keep_factor));
           kept = hn::IfThenElseZero(keep, hn::Mul(a, keep_factor));
         }
-        Floats ds = hn::Mul(a, hn::Sub(da, d));
+        Vec ds = hn::Mul(a, hn::Sub(da, d));
         if (kMasked) {
-          const auto seen = mask_at(mask.visible, j, i);
+          const Mask seen = mask_at(mask.visible, j, i);
           kept = hn::IfThenElseZero(seen, kept);
           ds = hn::IfThenElseZero(seen, ds);
         }
@@ -181,37 +170,35 @@ void softmax_backward(const AttentionProblem<float>& problem, const Block& at,
             : run.template operator()<true, false>();
 }
 
-// What one block adds: to dk and dv of its keys (from `dk`, `dv`), to dqt.
-void add_block(const AttentionProblem<float>& problem, const Block& at,
-               const QueryRows& rows, const BackwardScratch& scratch, float* dk,
-               float* dv) {
+// The keys of a block, and where their gradients are summed.
+struct KeyRows {
+  BlockRows k;
+  float *dk, *dv;
+};
+
+// What one block adds to dK and dV of its keys and to dQ, which holds nothing
+// yet when first_keys. False when it has nothing to add.
+bool add_block(const AttentionProblem<float>& problem, const Block& at,
+               const QueryRows& rows, const KeyRows& keys, bool first_keys,
+               const BackwardScratch& scratch) {
   const AttentionShape& s = problem.shape;
-  const int64_t wide = padded_width(s);
+  const int64_t wide = padded(s.width);
   BlockMask mask;
   set_mask(problem, at, mask, scratch.bias);
-  if (mask.strip_count == 0) return;
-  set_scores(problem, at, mask, scratch.qt, scratch.bias, scratch.weights);
-  for (const Strip& strip : mask) {  // d weights = V gᵀ
-    const int64_t first = strip.key * kBlock + strip.lane;
-    product<false>(rows_of(problem.v, at, at.key + strip.key),
-                   {scratch.gt + strip.lane, kBlock},
-                   {scratch.dscores + first, kBlock}, strip.keys,
-                   strip.vectors(), s.width, Start::zero);
-  }
+  if (mask.strip_count == 0) return false;
+  set_products(keys.k.rows, scratch.qt, s.width, mask, scratch.weights);
+  if (problem.mask.biased()) add_bias(mask, scratch.bias, scratch.weights);
+  // d weights = V gᵀ
+  set_products(rows_of(problem.v, at, at.key), scratch.gt, s.width, mask,
+               scratch.dscores);
   softmax_backward(problem, at, mask, rows, scratch);
-  add_over_queries({scratch.g, wide}, rows.g_finite, at, mask, scratch.weights,
-                   {dv, wide}, wide / kLanes);
-  add_over_queries({scratch.q, wide}, rows.q_finite, at, mask, scratch.dscores,
-                   {dk, wide}, wide / kLanes);
-  add_over_keys(problem.k, s.width, at, mask, scratch.dscores, scratch.dqt,
-                Start::add, nullptr);
-}
-
-void store_rows(const float* from, int64_t wide, int64_t count, int64_t width,
-                float factor, MutableRows to) {
-  for (int64_t j = 0; j < count; ++j)
-    for (int64_t c = 0; c < width; ++c)
-      to.data[j * to.stride + c] = from[j * wide + c] * factor;
+  add_over_queries(problem, rows.g, at, mask, scratch.weights, false,
+                   {keys.dv, wide});
+  add_over_queries(problem, rows.q, at, mask, scratch.dscores, false,
+                   {keys.dk, wide});
+  add_over_keys(problem, keys.k, at, mask, scratch.dscores, first_keys,
+                {scratch.dq, wide});
+  return true;
 }
 
 // The keys `group` of one head against all its queries. dq is theirs alone, or
@@ -221,11 +208,15 @@ void backward_group(const AttentionProblem<float>& problem,
                     int64_t h, KeyRange group, const HeadRows<float>& dq,
                     bool first, const BackwardScratch& scratch) {
   const AttentionShape& s = problem.shape;
-  const int64_t wide = padded_width(s);
+  const int64_t wide = padded(s.width);
   const int64_t count = group.end - group.begin;
   const float scale = static_cast<float>(problem.scale);
-  HWY_ALIGN float scales[kBlock];
-  std::fill_n(scales, kBlock, scale);
+  const auto scaled = [&](int64_t) { return scale; };
+  bool finite[kGroupBlocks];  // the keys of each block
+  for (int64_t j = 0; j < count; j += kBlock)
+    finite[j / kBlock] =
+        copy_rows({problem.k.at(b, h, group.begin + j), problem.k.row},
+                  std::min(kBlock, count - j), s.width, scratch.k + j * wide);
   std::fill_n(scratch.dk, count * wide, 0.0f);
   std::fill_n(scratch.dv, count * wide, 0.0f);
   QueryRows rows;
@@ -236,23 +227,28 @@ void backward_group(const AttentionProblem<float>& problem,
     const int64_t begin = std::max(range.begin / kBlock * kBlock, group.begin);
     const int64_t end = std::min(range.end, group.end);
     if (begin >= end && !first) continue;
-    std::fill_n(scratch.dqt, s.width * kBlock, 0.0f);
     if (begin < end) load_queries(problem, gradients, at, scratch, rows);
+    bool first_keys = true;
     for (at.key = begin; at.key < end; at.key += kBlock) {
-      at.keys = std::min(kBlock, s.keys - at.key);
-      const int64_t offset = (at.key - group.begin) * wide;
-      add_block(problem, at, rows, scratch, scratch.dk + offset,
-                scratch.dv + offset);
+      at.keys = std::min(kBlock, end - at.key);
+      const int64_t j = at.key - group.begin, offset = j * wide;
+      if (add_block(problem, at, rows,
+                    {{{scratch.k + offset, wide}, finite[j / kBlock]},
+                     scratch.dk + offset,
+                     scratch.dv + offset},
+                    first_keys, scratch))
+        first_keys = false;
     }
+    if (first_keys) std::fill_n(scratch.dq, at.queries * wide, 0.0f);
     if (dq)
-      transpose_out(scratch.dqt, at.queries, s.width, scales, !first,
-                    {dq.at(b, h, query), dq.row});
+      store_rows(scratch.dq, at.queries, s.width, scaled, !first,
+                 {dq.at(b, h, query), dq.row});
   }
   if (gradients.dk)
-    store_rows(scratch.dk, wide, count, s.width, scale,
+    store_rows(scratch.dk, count, s.width, scaled, false,
                {gradients.dk.at(b, h, group.begin), gradients.dk.row});
   if (gradients.dv)
-    store_rows(scratch.dv, wide, count, s.width, 1.0f,
+    store_rows(scratch.dv, count, s.width, [](int64_t) { return 1.0f; }, false,
                {gradients.dv.at(b, h, group.begin), gradients.dv.row});
 }
 
