@@ -30,12 +30,12 @@ inline Rows rows_of(const HeadRows<const float>& x, const Block& at,
 // out(key, query) = Σ_c x(key, c)·lanes(c, query), where
 // something is seen.
 inline void set_products(Rows x, const float* lanes, int64_t width,
-                         const BlockMask& mask, float* out) {
+                         const BlockMask& mask, float* out, Ahead& ahead) {
   for (const Strip& strip : mask)
     product<false>({x.data + strip.key * x.stride, x.stride},
                    {lanes + strip.lane, kBlock},
                    {out + strip.key * kBlock + strip.lane, kBlock}, strip.keys,
-                   strip.vectors(), width, Start::zero);
+                   strip.vectors(), width, Start::zero, ahead);
 }
 
 inline void add_bias(const BlockMask& mask, const float* bias, float* scores) {
@@ -73,12 +73,12 @@ struct BlockRows {
 inline void add_over_keys(const AttentionProblem<float>& problem,
                           const BlockRows& x, const Block& at,
                           const BlockMask& mask, const float* weights,
-                          bool first, MutableRows out) {
+                          bool first, MutableRows out, Ahead& ahead) {
   const int64_t vectors = out.stride / kLanes;
   const Start start = first ? Start::zero : Start::sums;
   if (mask.full)
     return product<true>({weights, kBlock}, x.rows, out, at.queries, vectors,
-                         at.keys, start);
+                         at.keys, start, ahead);
   if (x.finite) {
     const int64_t step = rows_together(vectors);
     for (int64_t i = 0; i < at.queries; i += step) {
@@ -87,7 +87,7 @@ inline void add_over_keys(const AttentionProblem<float>& problem,
       product<true>({weights + keys.begin * kBlock + i, kBlock},
                     {x.rows.data + keys.begin * x.rows.stride, x.rows.stride},
                     {out.data + i * out.stride, out.stride}, count, vectors,
-                    keys.end - keys.begin, start);
+                    keys.end - keys.begin, start, ahead);
     }
     return;
   }
@@ -104,12 +104,12 @@ inline void add_over_keys(const AttentionProblem<float>& problem,
 inline void add_over_queries(const AttentionProblem<float>& problem,
                              const BlockRows& x, const Block& at,
                              const BlockMask& mask, const float* weights,
-                             bool first, MutableRows out) {
+                             bool first, MutableRows out, Ahead& ahead) {
   const int64_t vectors = out.stride / kLanes;
   const Start start = first ? Start::zero : Start::sums;
   if (mask.full)
     return product<false>({weights, kBlock}, x.rows, out, at.keys, vectors,
-                          at.queries, start);
+                          at.queries, start, ahead);
   if (x.finite) {
     const int64_t step = rows_together(vectors);
     for (int64_t j = 0; j < at.keys; j += step) {
@@ -119,7 +119,7 @@ inline void add_over_queries(const AttentionProblem<float>& problem,
           {weights + j * kBlock + queries.begin, kBlock},
           {x.rows.data + queries.begin * x.rows.stride, x.rows.stride},
           {out.data + j * out.stride, out.stride}, count, vectors,
-          queries.end - queries.begin, start);
+          queries.end - queries.begin, start, ahead);
     }
     return;
   }

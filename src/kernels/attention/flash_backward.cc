@@ -32,6 +32,10 @@ constexpr int64_t kGroupBlocks = 16;
 // and partial sums stay within kTasks times the size of one head's queries.
 constexpr int64_t kTasks = 16;
 
+struct Head {
+  int64_t b, h;
+};
+
 // How the work is cut.
 struct Cut {
   explicit Cut(const AttentionShape& s)
@@ -180,76 +184,138 @@ struct KeyRows {
 // yet when first_keys. False when it has nothing to add.
 bool add_block(const AttentionProblem<float>& problem, const Block& at,
                const QueryRows& rows, const KeyRows& keys, bool first_keys,
-               const BackwardScratch& scratch) {
+               const BackwardScratch& scratch, Ahead& ahead) {
   const AttentionShape& s = problem.shape;
   const int64_t wide = padded(s.width);
   BlockMask mask;
   set_mask(problem, at, mask, scratch.bias);
   if (mask.strip_count == 0) return false;
-  set_products(keys.k.rows, scratch.qt, s.width, mask, scratch.weights);
+  set_products(keys.k.rows, scratch.qt, s.width, mask, scratch.weights, ahead);
   if (problem.mask.biased()) add_bias(mask, scratch.bias, scratch.weights);
   // d weights = V gᵀ
   set_products(rows_of(problem.v, at, at.key), scratch.gt, s.width, mask,
-               scratch.dscores);
+               scratch.dscores, ahead);
   softmax_backward(problem, at, mask, rows, scratch);
   add_over_queries(problem, rows.g, at, mask, scratch.weights, false,
-                   {keys.dv, wide});
+                   {keys.dv, wide}, ahead);
   add_over_queries(problem, rows.q, at, mask, scratch.dscores, false,
-                   {keys.dk, wide});
+                   {keys.dk, wide}, ahead);
   add_over_keys(problem, keys.k, at, mask, scratch.dscores, first_keys,
-                {scratch.dq, wide});
+                {scratch.dq, wide}, ahead);
   return true;
 }
 
-// The keys `group` of one head against all its queries. dq is theirs alone, or
-// a part's own sum; `first`: it holds nothing yet.
+// The keys of a head that are worked on, with their gradients.
+class KeyGroup {
+ public:
+  KeyGroup(const AttentionProblem<float>& problem, int64_t b, int64_t h,
+           KeyRange keys, const BackwardScratch& scratch)
+      : keys_(keys),
+        k_{problem.k.at(b, h, keys.begin), problem.k.row},
+        v_{problem.v.at(b, h, keys.begin), problem.v.row},
+        width_(problem.shape.width),
+        scratch_(scratch) {}
+
+  // Makes the blocks up to the one at `key` ready, and asks for the next.
+  KeyRows block(int64_t key, Ahead& ahead) {
+    for (; keys_.begin + ready_ <= key; ready_ += kBlock) {
+      prepare(ready_);
+      const int64_t next = ready_ + kBlock;
+      const int64_t more = std::min(kBlock, count() - next);
+      ahead.add({k_.data + next * k_.stride, k_.stride}, more);
+      ahead.add({v_.data + next * v_.stride, v_.stride}, more);
+    }
+    const int64_t j = key - keys_.begin, wide = padded(width_);
+    return {{{scratch_.k + j * wide, wide}, finite_[j / kBlock]},
+            scratch_.dk + j * wide,
+            scratch_.dv + j * wide};
+  }
+  // Stores the gradients of all, zeros for those no query has come to.
+  void store(const AttentionGradients<float>& gradients, int64_t b, int64_t h,
+             float scale) {
+    for (; ready_ < count(); ready_ += kBlock) prepare(ready_);
+    if (gradients.dk)
+      store_rows(scratch_.dk, count(), width_, [&](int64_t) { return scale; },
+                 false, {gradients.dk.at(b, h, keys_.begin), gradients.dk.row});
+    if (gradients.dv)
+      store_rows(scratch_.dv, count(), width_, [](int64_t) { return 1.0f; },
+                 false, {gradients.dv.at(b, h, keys_.begin), gradients.dv.row});
+  }
+  int64_t count() const { return keys_.end - keys_.begin; }
+
+ private:
+  void prepare(int64_t j) {
+    const int64_t wide = padded(width_), keys = std::min(kBlock, count() - j);
+    finite_[j / kBlock] = copy_rows({k_.data + j * k_.stride, k_.stride}, keys,
+                                    width_, scratch_.k + j * wide);
+    std::fill_n(scratch_.dk + j * wide, keys * wide, 0.0f);
+    std::fill_n(scratch_.dv + j * wide, keys * wide, 0.0f);
+  }
+
+  KeyRange keys_;
+  Rows k_, v_;
+  int64_t width_;
+  const BackwardScratch& scratch_;
+  int64_t ready_ = 0;  // keys whose blocks are copied, gradients set to zero
+  bool finite_[kGroupBlocks];
+};
+
+// The keys `range` of one head against all its queries. dq is theirs alone, or
+// a part's own sum; `first`: it holds nothing yet. `next` is probably the head
+// this thread does afterwards.
 void backward_group(const AttentionProblem<float>& problem,
-                    const AttentionGradients<float>& gradients, int64_t b,
-                    int64_t h, KeyRange group, const HeadRows<float>& dq,
-                    bool first, const BackwardScratch& scratch) {
+                    const AttentionGradients<float>& gradients,
+                    const Head& at_head, const Head& next, KeyRange range,
+                    const HeadRows<float>& dq, bool first,
+                    const BackwardScratch& scratch) {
   const AttentionShape& s = problem.shape;
-  const int64_t wide = padded(s.width);
-  const int64_t count = group.end - group.begin;
+  const auto [b, h] = at_head;
   const float scale = static_cast<float>(problem.scale);
-  const auto scaled = [&](int64_t) { return scale; };
-  bool finite[kGroupBlocks];  // the keys of each block
-  for (int64_t j = 0; j < count; j += kBlock)
-    finite[j / kBlock] =
-        copy_rows({problem.k.at(b, h, group.begin + j), problem.k.row},
-                  std::min(kBlock, count - j), s.width, scratch.k + j * wide);
-  std::fill_n(scratch.dk, count * wide, 0.0f);
-  std::fill_n(scratch.dv, count * wide, 0.0f);
+  KeyGroup group(problem, b, h, range, scratch);
   QueryRows rows;
+  Ahead ahead(s.width);
+  const auto ask = [&](const auto& x, const Head& head, int64_t row,
+                       int64_t count) {
+    if (x) ahead.add({x.at(head.b, head.h, row), x.row}, count);
+  };
+  const auto ask_for_queries = [&](const Head& head, int64_t query) {
+    const int64_t count = std::min(kBlock, s.queries - query);
+    ask(problem.q, head, query, count);
+    ask(gradients.dout, head, query, count);
+    ask(gradients.out, head, query, count);
+  };
   for (int64_t query = 0; query < s.queries; query += kBlock) {
     Block at{b, h, query, std::min(kBlock, s.queries - query), 0, 0};
-    const KeyRange range =
+    const KeyRange seen =
         problem.mask.keys_of(s, b, query, query + at.queries - 1);
-    const int64_t begin = std::max(range.begin / kBlock * kBlock, group.begin);
-    const int64_t end = std::min(range.end, group.end);
+    const int64_t begin = std::max(seen.begin / kBlock * kBlock, range.begin);
+    const int64_t end = std::min(seen.end, range.end);
     if (begin >= end && !first) continue;
     if (begin < end) load_queries(problem, gradients, at, scratch, rows);
+    ask(dq, at_head, query, at.queries);
+    if (query + kBlock < s.queries) {
+      ask_for_queries(at_head, query + kBlock);
+    } else {
+      ask(gradients.dk, at_head, range.begin, group.count());
+      ask(gradients.dv, at_head, range.begin, group.count());
+      ask_for_queries(next, 0);
+      ask(problem.k, next, 0, std::min(kBlock, s.keys));
+      ask(problem.v, next, 0, std::min(kBlock, s.keys));
+    }
     bool first_keys = true;
     for (at.key = begin; at.key < end; at.key += kBlock) {
       at.keys = std::min(kBlock, end - at.key);
-      const int64_t j = at.key - group.begin, offset = j * wide;
-      if (add_block(problem, at, rows,
-                    {{{scratch.k + offset, wide}, finite[j / kBlock]},
-                     scratch.dk + offset,
-                     scratch.dv + offset},
-                    first_keys, scratch))
+      if (add_block(problem, at, rows, group.block(at.key, ahead), first_keys,
+                    scratch, ahead))
         first_keys = false;
     }
-    if (first_keys) std::fill_n(scratch.dq, at.queries * wide, 0.0f);
+    if (first_keys) std::fill_n(scratch.dq, at.queries * padded(s.width), 0.0f);
     if (dq)
-      store_rows(scratch.dq, at.queries, s.width, scaled, !first,
+      store_rows(scratch.dq, at.queries, s.width,
+                 [&](int64_t) { return scale; }, !first,
                  {dq.at(b, h, query), dq.row});
   }
-  if (gradients.dk)
-    store_rows(scratch.dk, count, s.width, scaled, false,
-               {gradients.dk.at(b, h, group.begin), gradients.dk.row});
-  if (gradients.dv)
-    store_rows(scratch.dv, count, s.width, [](int64_t) { return 1.0f; }, false,
-               {gradients.dv.at(b, h, group.begin), gradients.dv.row});
+  group.store(gradients, b, h, scale);
 }
 
 // dq of 64 queries: the parts' sums in order.
@@ -294,8 +360,10 @@ void backward(const AttentionProblem<float>& problem,
     do {  // once at least: dq is set even when there are no keys
       group.end =
           std::min(group.begin + BackwardScratch::group_keys(s), keys.end);
-      backward_group(problem, gradients, head / s.heads, head % s.heads, group,
-                     dq, group.begin == keys.begin,
+      const int64_t next = std::min(head + 1, cut.heads - 1);
+      backward_group(problem, gradients, {head / s.heads, head % s.heads},
+                     {next / s.heads, next % s.heads}, group, dq,
+                     group.begin == keys.begin,
                      BackwardScratch(s, scratch, worker));
       group.begin = group.end;
     } while (group.begin < keys.end);

@@ -18,20 +18,26 @@ namespace qkv::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-// A worker's memory, in floats: queries as (c, query), the sum of weighted
-// values as (query, c) with padded rows, scores and bias as (key, query),
-// values of the block's keys as (key, c).
+// Blocks of queries that share each block of keys.
+constexpr int64_t kChunk = 4;
+
+// A worker's memory, in floats. For each block of a chunk its queries as
+// (c, query) and the sum of weighted values as (query, c); values of a
+// block as (key, c); scores and bias as (key, query). Rows of (…, c) are
+// padded.
 struct ForwardScratch {
   ForwardScratch(const AttentionShape& s, void* workspace, int worker)
-      : queries(static_cast<float*>(workspace) + worker * floats(s)),
-        out(queries + padded(s.width) * kBlock),
-        values(out + padded(s.width) * kBlock),
-        scores(values + padded(s.width) * kBlock),
+      : rows(padded(s.width) * kBlock),
+        queries(static_cast<float*>(workspace) + worker * floats(s)),
+        out(queries + kChunk * rows),
+        values(out + kChunk * rows),
+        scores(values + rows),
         bias(scores + kBlock * kBlock) {}
   static int64_t floats(const AttentionShape& s) {
-    return 3 * padded(s.width) * kBlock + 2 * kBlock * kBlock;
+    return (2 * kChunk + 1) * padded(s.width) * kBlock + 2 * kBlock * kBlock;
   }
 
+  int64_t rows;
   float *queries, *out, *values, *scores, *bias;
 };
 
@@ -146,19 +152,20 @@ void finish(const Block& at, RunningSoftmax& softmax) {
   }
 }
 
-// scores(key, query) of a block.
-void set_scores(const AttentionProblem<float>& problem, const Block& at,
-                const BlockMask& mask, const ForwardScratch& scratch) {
-  set_products(rows_of(problem.k, at, at.key), scratch.queries,
-               problem.shape.width, mask, scratch.scores);
-  if (problem.mask.biased()) add_bias(mask, scratch.bias, scratch.scores);
+// scores(key, query) of a block, from its keys and its queries as (c, query).
+void set_scores(const AttentionProblem<float>& problem, const BlockMask& mask,
+                Rows keys, const float* queries, const float* bias,
+                float* scores, Ahead& ahead) {
+  set_products(keys, queries, problem.shape.width, mask, scores, ahead);
+  if (problem.mask.biased()) add_bias(mask, bias, scores);
 }
 
 // The weights of 64 queries: scores once more, beside the final base.
 void write_weights(const AttentionProblem<float>& problem, Block at,
-                   const RunningSoftmax& softmax, const ForwardScratch& scratch,
-                   MutableRows weights) {
+                   const RunningSoftmax& softmax, const float* queries,
+                   const ForwardScratch& scratch, MutableRows weights) {
   BlockMask mask;
+  Ahead nothing(problem.shape.width);
   const int64_t keys = problem.shape.keys;
   const KeyRange range = problem.mask.keys_of(problem.shape, at.b, at.query,
                                               at.query + at.queries - 1);
@@ -169,7 +176,8 @@ void write_weights(const AttentionProblem<float>& problem, Block at,
     at.keys = std::min(kBlock, range.end - at.key);
     set_mask(problem, at, mask, scratch.bias);
     if (!mask.full) std::fill_n(scratch.scores, at.keys * kBlock, 0.0f);
-    set_scores(problem, at, mask, scratch);
+    set_scores(problem, mask, rows_of(problem.k, at, at.key), queries,
+               scratch.bias, scratch.scores, nothing);
     for (const Strip& strip : mask)
       for (int64_t j = strip.key; j < strip.key + strip.keys; ++j)
         for (int64_t i = strip.lane; i < strip.lane + strip.lanes;
@@ -187,85 +195,159 @@ void write_weights(const AttentionProblem<float>& problem, Block at,
   }
 }
 
-// Queries `query` … of one head, 64 at most.
-void forward_rows(const AttentionProblem<float>& problem,
-                  const AttentionOutput<float>& output, int64_t b, int64_t h,
-                  int64_t query, const ForwardScratch& scratch) {
+// 64 queries on their way through the keys.
+struct QueryBlock {
+  Block at;
+  KeyRange keys;  // that any of them sees
+  RunningSoftmax softmax;
+  float *queries, *out;  // (c, query), (query, c)
+  bool first = true;     // out holds nothing yet
+};
+
+void load(const AttentionProblem<float>& problem, QueryBlock& block) {
   const AttentionShape& s = problem.shape;
-  const int64_t wide = padded(s.width);
-  Block at{b, h, query, std::min(kBlock, s.queries - query), 0, 0};
-  Rows queries = rows_of(problem.q, at, query);
+  const Block& at = block.at;
+  Rows queries = rows_of(problem.q, at, at.query);
   if (at.queries < at.lanes()) {
-    copy_rows(queries, at.queries, s.width, scratch.out);
-    queries = {scratch.out, wide};
+    copy_rows(queries, at.queries, s.width, block.out);
+    queries = {block.out, padded(s.width)};
   }
   transpose_in(queries, at.lanes(), s.width,
-               static_cast<float>(problem.scale * kLog2E), scratch.queries);
-  RunningSoftmax softmax;
+               static_cast<float>(problem.scale * kLog2E), block.queries);
+}
+
+// The keys of block.at, in scratch, for its queries.
+void add_keys(const AttentionProblem<float>& problem,
+              const ForwardScratch& scratch, bool values_finite, Ahead& ahead,
+              QueryBlock& block) {
+  const int64_t wide = padded(problem.shape.width);
+  const MutableRows out{block.out, wide};
   BlockMask mask;
-  bool first = true;  // scratch.out holds nothing yet
-  const KeyRange range =
-      problem.mask.keys_of(s, b, query, query + at.queries - 1);
-  for (at.key = range.begin / kBlock * kBlock; at.key < range.end;
-       at.key += kBlock) {
-    at.keys = std::min(kBlock, range.end - at.key);
-    set_mask(problem, at, mask, scratch.bias);
-    if (mask.strip_count == 0) continue;
-    set_scores(problem, at, mask, scratch);
-    fold_in(problem, at, mask, scratch.scores, softmax);
-    if (softmax.rescale && !first)
-      store_rows(scratch.out, at.queries, wide,
-                 [&](int64_t i) { return softmax.factor[i]; }, false,
-                 {scratch.out, wide});
-    const bool finite = copy_rows(rows_of(problem.v, at, at.key), at.keys,
-                                  s.width, scratch.values);
-    add_over_keys(problem, {{scratch.values, wide}, finite}, at, mask,
-                  scratch.scores, first, {scratch.out, wide});
-    first = false;
-  }
-  finish(at, softmax);
+  set_mask(problem, block.at, mask, scratch.bias);
+  if (mask.strip_count == 0) return;
+  set_scores(problem, mask, rows_of(problem.k, block.at, block.at.key),
+             block.queries, scratch.bias, scratch.scores, ahead);
+  fold_in(problem, block.at, mask, scratch.scores, block.softmax);
+  if (block.softmax.rescale && !block.first)
+    store_rows(
+        block.out, block.at.queries, wide,
+        [&](int64_t i) { return block.softmax.factor[i]; }, false, out);
+  add_over_keys(problem, {{scratch.values, wide}, values_finite}, block.at,
+                mask, scratch.scores, block.first, out, ahead);
+  block.first = false;
+}
+
+void store(const AttentionProblem<float>& problem,
+           const AttentionOutput<float>& output, const ForwardScratch& scratch,
+           QueryBlock& block) {
+  const AttentionShape& s = problem.shape;
+  const auto& [b, h, query, queries, key, keys] = block.at;
+  RunningSoftmax& softmax = block.softmax;
+  finish(block.at, softmax);
   const int64_t row = (b * s.heads + h) * s.queries + query;
-  for (int64_t i = 0; i < at.queries; ++i) {
-    output.rows.max[row + i] = softmax.base[i];
-    output.rows.inverse_sum[row + i] = softmax.sum[i];
-  }
-  if (first) std::fill_n(scratch.out, at.queries * wide, 0.0f);
+  std::copy_n(softmax.base, queries, output.rows.max + row);
+  std::copy_n(softmax.sum, queries, output.rows.inverse_sum + row);
+  if (block.first) std::fill_n(block.out, queries * padded(s.width), 0.0f);
   const float keep_scale = static_cast<float>(problem.dropout.scale());
-  store_rows(scratch.out, at.queries, s.width,
+  store_rows(block.out, queries, s.width,
              [&](int64_t i) { return softmax.sum[i] * keep_scale; }, false,
              {output.out.at(b, h, query), output.out.row});
 
   const int64_t slot = output.weight_slot(h);
   if (slot >= 0)
     write_weights(
-        problem, at, softmax, scratch,
+        problem, block.at, softmax, block.queries, scratch,
         {output.weights +
              ((b * output.weight_head_count + slot) * s.queries + query) *
                  s.keys,
          s.keys});
 }
 
+// Where a chunk of queries lies.
+struct Chunk {
+  int64_t b, h, query;
+};
+
+// Queries `query` … of one head, kChunk blocks at most. `next` is probably what
+// this thread does afterwards.
+void forward_chunk(const AttentionProblem<float>& problem,
+                   const AttentionOutput<float>& output, const Chunk& chunk,
+                   const Chunk& next, const ForwardScratch& scratch) {
+  const AttentionShape& s = problem.shape;
+  const auto& [b, h, query] = chunk;
+  QueryBlock blocks[kChunk];
+  int64_t count = 0;
+  for (int64_t i = query; i < s.queries && count < kChunk; i += kBlock) {
+    QueryBlock& block = blocks[count];
+    block.at = {b, h, i, std::min(kBlock, s.queries - i), 0, 0};
+    block.keys = problem.mask.keys_of(s, b, i, i + block.at.queries - 1);
+    block.queries = scratch.queries + count * scratch.rows;
+    block.out = scratch.out + count * scratch.rows;
+    load(problem, block);
+    ++count;
+  }
+  const int64_t queries = std::min(s.queries, query + kChunk * kBlock) - query;
+  const KeyRange range = problem.mask.keys_of(s, b, query, query + queries - 1);
+  Ahead ahead(s.width);
+  for (int64_t key = range.begin / kBlock * kBlock; key < range.end;
+       key += kBlock) {
+    const int64_t keys = std::min(kBlock, range.end - key);
+    const Rows k{problem.k.at(b, h, key), problem.k.row};
+    const Rows v{problem.v.at(b, h, key), problem.v.row};
+    const bool finite = copy_rows(v, keys, s.width, scratch.values);
+    const int64_t left = range.end - key - kBlock;
+    ahead.add({k.data + kBlock * k.stride, k.stride}, std::min(kBlock, left));
+    ahead.add({v.data + kBlock * v.stride, v.stride}, std::min(kBlock, left));
+    if (key < range.begin + kBlock)
+      ahead.add({output.out.at(b, h, query), output.out.row}, queries);
+    else if (key < range.begin + 2 * kBlock)
+      ahead.add({problem.q.at(next.b, next.h, next.query), problem.q.row},
+                std::min(s.queries - next.query, kChunk * kBlock));
+    if (left > 0 && left <= kBlock) {
+      ahead.add({problem.k.at(next.b, next.h, 0), k.stride},
+                std::min(kBlock, s.keys));
+      ahead.add({problem.v.at(next.b, next.h, 0), v.stride},
+                std::min(kBlock, s.keys));
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      QueryBlock& block = blocks[i];
+      block.at.key = key;
+      block.at.keys = std::min(kBlock, block.keys.end - key);
+      if (block.at.keys > 0 && key + kBlock > block.keys.begin)
+        add_keys(problem, scratch, finite, ahead, block);
+    }
+  }
+  for (int64_t i = 0; i < count; ++i)
+    store(problem, output, scratch, blocks[i]);
+}
+
 void forward(const AttentionProblem<float>& problem,
              const AttentionOutput<float>& output, void* workspace) {
   const AttentionShape& s = problem.shape;
   const int64_t heads = s.batch * s.heads;
-  const int64_t blocks = (s.queries + kBlock - 1) / kBlock;
-  const auto rows = [&](int64_t head, int64_t block, int worker) {
-    forward_rows(problem, output, head / s.heads, head % s.heads,
-                 block * kBlock, ForwardScratch(s, workspace, worker));
+  const int64_t chunks = (s.queries + kChunk * kBlock - 1) / (kChunk * kBlock);
+  const auto at = [&](int64_t head, int64_t chunk) {
+    return Chunk{head / s.heads, head % s.heads, chunk * kChunk * kBlock};
+  };
+  const auto one = [&](int64_t head, int64_t chunk, int worker) {
+    const Chunk next = chunk + 1 < chunks ? at(head, chunk + 1)
+                       : head + 1 < heads ? at(head + 1, 0)
+                                          : at(head, chunk);
+    forward_chunk(problem, output, at(head, chunk), next,
+                  ForwardScratch(s, workspace, worker));
   };
   const auto whole_head = [&](int64_t head, int worker) {
-    for (int64_t block = 0; block < blocks; ++block) rows(head, block, worker);
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) one(head, chunk, worker);
   };
   if (s.rows() * s.keys * s.width < kSerialWork) {
     for (int64_t head = 0; head < heads; ++head) whole_head(head, 0);
-  } else if (heads >= 64) {
+  } else if (heads >= 64 || chunks == 1) {
     parallel_for_worker(heads, whole_head);
   } else {  // the last queries first: under a causal mask they see most
     parallel_for_worker(
-        heads * blocks,
+        heads * chunks,
         [&](int64_t task, int worker) {
-          rows(task % heads, blocks - 1 - task / heads, worker);
+          one(task % heads, chunks - 1 - task / heads, worker);
         },
         Schedule::dynamic);
   }

@@ -13,9 +13,11 @@
 #define QKV_ATTENTION_TILE_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
+
 #include <algorithm>
 #include <cstdint>
-
+//
 #include "kernels/register_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -33,6 +35,44 @@ inline constexpr F32 kTag;
 
 // Head widths in scratch memory are rounded up to this, with zeros.
 inline int64_t padded(int64_t width) { return (width + 15) / 16 * 16; }
+
+// Rows that will be wanted soon, asked for a few at a time while products run:
+// rows of a packed projection lie pages apart, no processor sees them coming.
+class Ahead {
+ public:
+  explicit Ahead(int64_t width)
+      : lines_(std::max<int64_t>((width + 15) / 16, 1)) {}
+  void add(Rows rows, int64_t count) {
+    if (next_ == size_) next_ = size_ = 0;
+    if (size_ < kMost && count > 0) parts_[size_++] = {rows, count};
+  }
+  HWY_INLINE void step() {
+    if (next_ < size_) fetch();
+  }
+
+ private:
+  static constexpr int kMost = 16;
+  static constexpr int64_t kLines = 16;  // asked for at once
+
+  HWY_NOINLINE void fetch() {
+    Part& part = parts_[next_];
+    const int64_t count =
+        std::min(part.count, std::max<int64_t>(kLines / lines_, 1));
+    for (int64_t i = 0; i < count; ++i, part.rows.data += part.rows.stride)
+      for (int64_t line = 0; line < lines_; ++line)
+        __builtin_prefetch(part.rows.data + 16 * line, 0, 2);
+    part.count -= count;
+    if (part.count == 0) ++next_;
+  }
+
+  struct Part {
+    Rows rows;
+    int64_t count;
+  };
+  Part parts_[kMost];
+  int next_ = 0, size_ = 0;
+  int64_t lines_;
+};
 
 // What a product adds to: nothing, or C.
 enum class Start { zero, sums };
@@ -61,17 +101,19 @@ HWY_INLINE void register_tile(Rows a, Rows b, MutableRows c, int64_t depth,
 
 template <bool kAcross, int kM, int kN>
 void register_rows(Rows a, Rows b, MutableRows c, int64_t rows, int64_t depth,
-                   Start start) {
+                   Start start, Ahead& ahead) {
   int64_t m = 0;
-  for (; m + kM <= rows; m += kM)
+  for (; m + kM <= rows; m += kM) {
+    ahead.step();
     register_tile<kAcross, kM, kN>(
         {a.data + m * (kAcross ? 1 : a.stride), a.stride}, b,
         {c.data + m * c.stride, c.stride}, depth, start);
+  }
   if constexpr (kM > 1)
     if (m < rows)
       register_rows<kAcross, kM / 2, kN>(
           {a.data + m * (kAcross ? 1 : a.stride), a.stride}, b,
-          {c.data + m * c.stride, c.stride}, rows - m, depth, start);
+          {c.data + m * c.stride, c.stride}, rows - m, depth, start, ahead);
 }
 
 // The same for any number of rows and of vectors of columns. Rows of b and c
@@ -80,14 +122,14 @@ void register_rows(Rows a, Rows b, MutableRows c, int64_t rows, int64_t depth,
 // more on the way (two units, four cycles each).
 template <bool kAcross>
 void product(Rows a, Rows b, MutableRows c, int64_t rows, int64_t vectors,
-             int64_t depth, Start start) {
+             int64_t depth, Start start, Ahead& ahead) {
   constexpr int64_t kWidest = kLanes == 16 ? 4 : 2;
   for (int64_t n = 0; n < vectors; n += kWidest) {
     const int64_t at = n * kLanes;
     const auto run = [&]<int kM, int kN>() {
       register_rows<kAcross, kM, kN>(a, {b.data + at, b.stride},
                                      {c.data + at, c.stride}, rows, depth,
-                                     start);
+                                     start, ahead);
     };
     const int64_t left = std::min(vectors - n, kWidest);
     if constexpr (kWidest == 4) {
@@ -102,28 +144,27 @@ void product(Rows a, Rows b, MutableRows c, int64_t rows, int64_t vectors,
   }
 }
 
-// 2^x for x <= 0 (a little above does no harm). Rounding to the nearest whole n
-// by adding 1.5·2²³ leaves n in the low bits; the 127 in the same constant
-// makes them the exponent of 2^n. 2^(x-n) by a polynomial of degree 5 with
-// value 1 at 0, its largest relative error least (Lawson's iteration): 1.7e-7
-// with rounding. Below 2^-100 the result is 0, so that no product with it
-// becomes denormal. NaN stays NaN: it compares false, and the polynomial
-// carries it.
+// 2^x for x <= 0 (a little above does no harm), 0 from 2^-99.5 down, so that no
+// product with it becomes denormal. Rounding to the nearest whole n by adding
+// 1.5·2²³ leaves n in the low bits; the 100 in the same constant makes them the
+// exponent of 2^(n-27), which for n = -100 is that of 0. 2^(x-n) times 2^27 by
+// a polynomial of degree 5 with value 2^27 at 0, its largest relative error
+// least (Lawson's iteration): 1.7e-7 with rounding. NaN stays NaN: Max returns
+// its second operand then, and the polynomial carries it.
 HWY_INLINE Vec exp2_of(Vec x) {
-  const auto magic = hn::Set(kTag, 12582912.0f + 127.0f);
-  const auto shifted = hn::Add(x, magic);
-  const auto f = hn::Sub(x, hn::Sub(shifted, magic));
-  auto p = hn::Set(kTag, 0x1.5bba14p-10f);
-  p = hn::MulAdd(p, f, hn::Set(kTag, 0x1.3cea88p-7f));
-  p = hn::MulAdd(p, f, hn::Set(kTag, 0x1.c6b752p-5f));
-  p = hn::MulAdd(p, f, hn::Set(kTag, 0x1.ebf9bcp-3f));
-  p = hn::MulAdd(p, f, hn::Set(kTag, 0x1.62e42ap-1f));
-  p = hn::MulAdd(p, f, hn::Set(kTag, 1.0f));
+  const Vec magic = set(12582912.0f + 100.0f);
+  x = hn::Max(set(-100.0f), x);
+  const Vec shifted = hn::Add(x, magic);
+  const Vec f = hn::Sub(x, hn::Sub(shifted, magic));
+  Vec p = set(0x1.5bba14p+17f);
+  p = hn::MulAdd(p, f, set(0x1.3cea88p+20f));
+  p = hn::MulAdd(p, f, set(0x1.c6b752p+22f));
+  p = hn::MulAdd(p, f, set(0x1.ebf9bcp+24f));
+  p = hn::MulAdd(p, f, set(0x1.62e42ap+26f));
+  p = hn::MulAdd(p, f, set(0x1p+27f));
   const hn::RebindToUnsigned<F32> bits;
-  const auto power =
-      hn::BitCast(kTag, hn::ShiftLeft<23>(hn::BitCast(bits, shifted)));
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(kTag, -100.0f)),
-                            hn::Mul(p, power));
+  return hn::Mul(
+      p, hn::BitCast(kTag, hn::ShiftLeft<23>(hn::BitCast(bits, shifted))));
 }
 
 // to(i,c) = from(i,c), with zeros up to whole padded rows, and up to a multiple
@@ -195,8 +236,7 @@ inline void transpose_out(const float* from, int64_t count, int64_t width,
 }
 
 template <class Tag>
-HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> sum_of_blocks(Tag tag,
-                                                          hn::Vec<Tag> v) {
+HWY_INLINE hn::Vec<hn::CappedTag<float, 4>> sum_of_blocks(Tag, hn::Vec<Tag> v) {
   if constexpr (hn::MaxLanes(Tag()) == 4) {
     return v;
   } else {
