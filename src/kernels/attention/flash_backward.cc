@@ -17,6 +17,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/attention/block_mask-inl.h"
 #include "kernels/attention/block_products-inl.h"
+#include "kernels/attention/short.h"
 #include "kernels/attention/tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -401,6 +402,8 @@ HWY_EXPORT(backward_workspace);
 void attention_flash_backward(const AttentionProblem<float>& problem,
                               const AttentionGradients<float>& gradients,
                               void* workspace) {
+  if (is_short(problem.shape))
+    return attention_short_backward(problem, gradients);
   HWY_DYNAMIC_DISPATCH(backward)(problem, gradients, workspace);
 }
 std::int64_t attention_flash_backward_workspace(const AttentionShape& shape) {

@@ -11,6 +11,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/attention/block_mask-inl.h"
 #include "kernels/attention/block_products-inl.h"
+#include "kernels/attention/short.h"
 #include "kernels/attention/tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -371,6 +372,7 @@ HWY_EXPORT(forward_workspace);
 
 void attention_flash(const AttentionProblem<float>& problem,
                      const AttentionOutput<float>& output, void* workspace) {
+  if (is_short(problem.shape)) return attention_short(problem, output);
   HWY_DYNAMIC_DISPATCH(forward)(problem, output, workspace);
 }
 std::int64_t attention_flash_workspace(const AttentionShape& shape) {

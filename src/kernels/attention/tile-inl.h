@@ -251,7 +251,8 @@ inline void row_products(Rows a, Rows b, int64_t count, int64_t width,
                          float* to) {
   for (int64_t i = 0; i < count; i += 4) {
     Vec v[4];
-    for (int64_t r = 0; r < 4; ++r) {
+    HWY_UNROLL(4)
+    for (int r = 0; r < 4; ++r) {
       v[r] = hn::Zero(kTag);
       if (i + r >= count) continue;
       const float* x = a.data + (i + r) * a.stride;
