@@ -112,12 +112,19 @@ class QKV_API Optimizer {
   Optimizer(std::vector<Parameter> parameters,
             std::vector<std::string> moments);
 
+  // Numbers begin … end - 1 of a parameter; moments in the constructor's order,
+  // `update` counts from 1.
+  struct Part {
+    const Parameter& parameter;
+    std::vector<Tensor>& moments;
+    std::int64_t begin, end;
+    double lr, grad_scale;
+    std::int64_t update;
+  };
+
  private:
-  // The update of one parameter; moments in the constructor's order, `update`
-  // counts from 1.
-  virtual void update_one(const Parameter& parameter,
-                          std::vector<Tensor>& moments, double lr,
-                          double grad_scale, std::int64_t update) = 0;
+  // The update of a part, on the calling thread.
+  virtual void update_part(const Part& part) = 0;
 
   std::vector<Parameter> parameters_;
   std::vector<std::string> moment_names_;

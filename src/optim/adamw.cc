@@ -14,21 +14,22 @@ class AdamW final : public Optimizer {
       : Optimizer(std::move(parameters), {"m", "v"}), options_(options) {}
 
  private:
-  void update_one(const Parameter& p, std::vector<Tensor>& moments, double lr,
-                  double grad_scale, std::int64_t update) override {
+  void update_part(const Part& p) override {
     const kernels::AdamWStep step{
-        .lr = lr,
+        .lr = p.lr,
         .beta1 = options_.beta1,
         .beta2 = options_.beta2,
         .eps = options_.eps,
-        .weight_decay = p.decays ? options_.weight_decay : 0,
-        .step = update,
-        .grad_scale = grad_scale};
-    Tensor weight = p.tensor;
+        .weight_decay = p.parameter.decays ? options_.weight_decay : 0,
+        .step = p.update,
+        .grad_scale = p.grad_scale};
+    Tensor weight = p.parameter.tensor;
     const Tensor grad = weight.grad();
     auto run = [&]<class T>(T) {
-      kernels::adamw(step, grad.data<T>(), grad.numel(), weight.data<T>(),
-                     moments[0].data<T>(), moments[1].data<T>());
+      kernels::adamw(step, grad.data<T>() + p.begin, p.end - p.begin,
+                     weight.data<T>() + p.begin,
+                     p.moments[0].data<T>() + p.begin,
+                     p.moments[1].data<T>() + p.begin);
     };
     weight.dtype() == DType::f32 ? run(float{}) : run(double{});
   }

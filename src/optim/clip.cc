@@ -4,6 +4,7 @@
 #include "core/check.h"
 #include "kernels/elementwise/scale.h"
 #include "kernels/optim/norm.h"
+#include "optim/pieces.h"
 #include "qkv/optim.h"
 
 namespace qkv::optim {
@@ -28,15 +29,27 @@ void for_gradients(const std::vector<Parameter>& parameters, F f) {
 }  // namespace
 
 double grad_norm(const std::vector<Parameter>& parameters) {
-  std::int64_t room = 0;
-  for (const Parameter& p : parameters)
-    room = std::max(room, kernels::sum_of_squares_workspace(p.tensor.numel()));
-  Tensor workspace = Tensor::empty({room}, DType::f64);
-  double sum = 0;
-  for_gradients(parameters, [&](const auto* grad, std::int64_t n) {
-    sum += kernels::sum_of_squares(grad, n, workspace.data<double>());
+  const Pieces pieces = pieces_of(parameters);
+  const auto count = static_cast<std::int64_t>(pieces.size());
+  Tensor sums = Tensor::empty({count}, DType::f64);
+  for_pieces(pieces, [&](std::int64_t i, const Piece& piece) {
+    const Tensor grad = parameters[piece.parameter].tensor.grad();
+    const auto sum = [&]<class T>(T) {
+      return kernels::sum_of_squares(grad.data<T>() + piece.begin,
+                                     piece.end - piece.begin);
+    };
+    sums.data<double>()[i] =
+        grad.dtype() == DType::f32 ? sum(float{}) : sum(double{});
   });
-  return std::sqrt(sum);
+  double total = 0, of_one = 0;  // of a parameter
+  for (std::int64_t i = 0; i < count; ++i) {
+    of_one += sums.data<double>()[i];
+    if (i + 1 < count && pieces[i + 1].parameter == pieces[i].parameter)
+      continue;
+    total += of_one;
+    of_one = 0;
+  }
+  return std::sqrt(total);
 }
 
 double clip_scale(double norm, double max_norm) {

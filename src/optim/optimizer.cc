@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/tensor_impl.h"
+#include "optim/pieces.h"
 #include "qkv/optim.h"
 
 namespace qkv::optim {
@@ -79,9 +80,10 @@ void Optimizer::step(double lr, double grad_scale) {
                    [](const auto& p) { return p.tensor.grad().defined(); }))
     fail_input("[optimizer] no parameter has a gradient; call backward first");
   ++updates_;
-  for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (parameters_[i].tensor.grad())
-      update_one(parameters_[i], moments_[i], lr, grad_scale, updates_);
+  for_pieces(pieces_of(parameters_), [&](std::int64_t, const Piece& piece) {
+    update_part({parameters_[piece.parameter], moments_[piece.parameter],
+                 piece.begin, piece.end, lr, grad_scale, updates_});
+  });
 }
 
 void Optimizer::zero_grad() {

@@ -17,20 +17,21 @@ class Sgd final : public Optimizer {
         options_(options) {}
 
  private:
-  void update_one(const Parameter& p, std::vector<Tensor>& moments, double lr,
-                  double grad_scale, std::int64_t update) override {
+  void update_part(const Part& p) override {
     const kernels::SgdStep step{
-        .lr = lr,
+        .lr = p.lr,
         .momentum = options_.momentum,
-        .weight_decay = p.decays ? options_.weight_decay : 0,
+        .weight_decay = p.parameter.decays ? options_.weight_decay : 0,
         .nesterov = options_.nesterov,
-        .first = update == 1,
-        .grad_scale = grad_scale};
-    Tensor weight = p.tensor;
+        .first = p.update == 1,
+        .grad_scale = p.grad_scale};
+    Tensor weight = p.parameter.tensor;
     const Tensor grad = weight.grad();
     auto run = [&]<class T>(T) {
-      kernels::sgd(step, grad.data<T>(), grad.numel(), weight.data<T>(),
-                   moments.empty() ? nullptr : moments[0].data<T>());
+      kernels::sgd(
+          step, grad.data<T>() + p.begin, p.end - p.begin,
+          weight.data<T>() + p.begin,
+          p.moments.empty() ? nullptr : p.moments[0].data<T>() + p.begin);
     };
     weight.dtype() == DType::f32 ? run(float{}) : run(double{});
   }

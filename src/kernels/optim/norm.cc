@@ -1,8 +1,5 @@
 #include "kernels/optim/norm.h"
 
-#include <algorithm>
-
-#include "kernels/cut.h"
 #include "kernels/path.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -49,44 +46,22 @@ namespace {
 
 HWY_EXPORT(sum_of_squares_block);
 
-using std::int64_t;
-
-constexpr int64_t kChunk = 16384;  // elements summed in one go
+}  // namespace
 
 template <class T>
-double block_sum(const T* x, int64_t n) {
+double sum_of_squares(const T* x, std::int64_t n) {
   if constexpr (std::is_same_v<T, float>)
     if (use_fast<T>()) return HWY_DYNAMIC_DISPATCH(sum_of_squares_block)(x, n);
   double sum = 0;
-  for (int64_t i = 0; i < n; ++i) {
+  for (std::int64_t i = 0; i < n; ++i) {
     const auto value = static_cast<double>(x[i]);
     sum += value * value;
   }
   return sum;
 }
 
-}  // namespace
-
-int64_t sum_of_squares_workspace(int64_t n) {
-  return (n + kChunk - 1) / kChunk;
-}
-
-template <class T>
-double sum_of_squares(const T* x, int64_t n, double* workspace) {
-  const int64_t chunks = sum_of_squares_workspace(n);
-  for_rows(chunks, kChunk, [&](int64_t begin, int64_t end) {
-    for (int64_t chunk = begin; chunk < end; ++chunk) {
-      const int64_t first = chunk * kChunk;
-      workspace[chunk] = block_sum(x + first, std::min(kChunk, n - first));
-    }
-  });
-  double total = 0;
-  for (int64_t chunk = 0; chunk < chunks; ++chunk) total += workspace[chunk];
-  return total;
-}
-
-template double sum_of_squares(const float*, int64_t, double*);
-template double sum_of_squares(const double*, int64_t, double*);
+template double sum_of_squares(const float*, std::int64_t);
+template double sum_of_squares(const double*, std::int64_t);
 
 }  // namespace qkv::kernels
 #endif  // HWY_ONCE

@@ -5,11 +5,8 @@
 
 namespace qkv::kernels {
 
-// Doubles of workspace that sum_of_squares wants.
-std::int64_t sum_of_squares_workspace(std::int64_t n);
-
-// Σ x², each square and all sums in double, by fixed chunks added in order.
+// Σ x², each square and all sums in double, on the calling thread.
 template <class T>
-double sum_of_squares(const T* x, std::int64_t n, double* workspace);
+double sum_of_squares(const T* x, std::int64_t n);
 
 }  // namespace qkv::kernels
