@@ -52,6 +52,9 @@ void LineList::encode() {
 
 void LineList::split(const DataConfig& config, TorchRng& rng) {
   const std::int64_t n = items_.size();
+  if (n < 2)  // no item at all is refused before
+    fail_input("{}: 1 item: a list needs two at least; give more lines",
+               title_);
   std::vector<std::int64_t> order;
   std::array<std::int64_t, 2> ends;  // of training and validation in `order`
   if (config.split == SplitRule::lecture) {
@@ -68,9 +71,6 @@ void LineList::split(const DataConfig& config, TorchRng& rng) {
   splits_[0].assign(order.begin(), order.begin() + ends[0]);
   splits_[1].assign(order.begin() + ends[0], order.begin() + ends[1]);
   splits_[2].assign(order.begin() + ends[1], order.end());
-  if (splits_[0].empty())
-    fail_input("{}: {} item{}: none is left to train on; give more lines",
-               title_, n, n == 1 ? "" : "s");
   split_of_.resize(static_cast<std::size_t>(n));
   for (const Split split : {Split::validation, Split::test})
     for (const std::int64_t i : of(split)) split_of_[i] = split;

@@ -70,11 +70,11 @@ TEST(LineWindows, TheLecturesSplitHasAThirdPart) {
   EXPECT_EQ(d->judge("k"), "new");
 }
 
-TEST(LineWindows, OfOneItemNothingIsLeftToTrainOn) {
+TEST(LineWindows, OneItemIsRefused) {
   TempFolder folder;
   DataConfig config = windows(write_bytes(folder / "x", "one\n"), 3);
   config.split = SplitRule::lecture;
-  EXPECT_ERROR(input, "none is left to train on", open_seeded(config));
+  EXPECT_ERROR(input, "1 item: a list needs two at least", open_seeded(config));
 }
 
 TEST(LineWindows, NamesAsTheLecturesCutThem) {

@@ -102,7 +102,7 @@ TEST(Lines, HoldsOutATenthAtMostAThousand) {
     EXPECT_EQ(d->examples(Split::train) + d->examples(Split::validation), n);
     return d->examples(Split::validation);
   };
-  EXPECT_EQ(held_out(1), 0);
+  EXPECT_EQ(held_out(2), 0);
   EXPECT_EQ(held_out(9), 0);
   EXPECT_EQ(held_out(10), 1);
   EXPECT_EQ(held_out(19), 1);
@@ -135,10 +135,12 @@ TEST(Lines, WhatCannotBeTrainedOnIsRefused) {
                open_seeded(lines(write_bytes(folder / "x.txt", ""))));
   EXPECT_ERROR(input, "No such file", open_seeded(lines(folder / "none")));
   EXPECT_ERROR(input, "it is a directory", open_seeded(lines(folder.path())));
-  const auto d = open_seeded(lines(write_bytes(folder / "x", "a\n")));
+  EXPECT_ERROR(input, "x: 1 item: a list needs two at least; give more lines",
+               open_seeded(lines(write_bytes(folder / "x", "a\n"))));
+  const auto d = open_seeded(lines(write_bytes(folder / "x", "a\nb\n")));
   EXPECT_ERROR(input, "the batch size must be at least 1, not 0", d->next(0));
-  EXPECT_ERROR(input, "examples 0 to 2 of 1",
-               d->evaluation(Split::train, 0, 2));
+  EXPECT_ERROR(input, "examples 0 to 3 of 2",
+               d->evaluation(Split::train, 0, 3));
   EXPECT_ERROR(input, "examples 0 to 1 of 0",
                d->evaluation(Split::validation, 0, 1));
 }
