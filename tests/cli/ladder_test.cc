@@ -70,7 +70,8 @@ TEST(Ladder, WhatCannotBeIsNamed) {
   refused({"--only", "gptt"}, "there is no rung 'gptt'; did you mean 'gpt'?");
   refused({"--parity"}, "--parity needs --data DIR");
   refused({"--data", "x"}, "--data goes with --parity");
-  refused({"--lines", folder / "none"}, "none: cannot open it");
+  refused({"--lines", folder / "none", "--out", folder / "o"},
+          "none: cannot open it");
   refused({"--lines", write_bytes(folder / "one", "emma\n"), "--only",
            "batchnorm", "--out", folder / "o", "--steps", "-1"},
           "--steps");
