@@ -7,6 +7,7 @@
 
 #include "bundle/checkpoint.h"
 #include "cli/command.h"
+#include "cli/kernel_choice.h"
 #include "cli/run_options.h"
 #include "cli/terminal.h"
 #include "core/check.h"
@@ -26,11 +27,18 @@ struct Options {
 };
 
 ordered_json machine() {
-  return {{"version", kVersion},
-          {"processor", runtime::cpu_name()},
-          {"instruction_set", runtime::instruction_set()},
-          {"instruction_sets", runtime::instruction_sets()},
-          {"threads", runtime::threads()}};
+  ordered_json info{
+      {"version", kVersion},
+      {"processor", runtime::cpu_name()},
+      {"instruction_set", runtime::instruction_set()},
+      {"instruction_set_reason", runtime::instruction_set_reason()},
+      {"instruction_sets", runtime::instruction_sets()},
+      {"threads", runtime::threads()},
+      {"threads_reason", runtime::threads_reason()}};
+  for (const KernelChoice& choice : kernels_here())
+    info["kernels"][choice.work] = {{"kernel", choice.kernel},
+                                    {"reason", choice.reason}};
+  return info;
 }
 
 ordered_json file_info(const std::string& path) {
@@ -73,7 +81,11 @@ ordered_json checkpoint_info(const std::string& path) {
 // Nested objects as indented lines.
 void print_lines(const ordered_json& object, int indent) {
   for (const auto& [name, value] : object.items()) {
-    if (value.is_object()) {
+    if (value.is_object() && value.contains("kernel")) {
+      fmt::print("{:{}}{:<{}} {} ({})\n", "", indent, name, 24 - indent,
+                 value["kernel"].get<std::string>(),
+                 value["reason"].get<std::string>());
+    } else if (value.is_object()) {
       fmt::print("{:{}}{}\n", "", indent, name);
       print_lines(value, indent + 2);
     } else if (value.is_array() && name == "tensors") {

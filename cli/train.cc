@@ -11,6 +11,7 @@
 #include "cli/attention_snapshots.h"
 #include "cli/command.h"
 #include "cli/cost.h"
+#include "cli/kernel_choice.h"
 #include "cli/loss_plot.h"
 #include "cli/progress.h"
 #include "cli/run_folder.h"
@@ -46,7 +47,7 @@ std::string folder_of(const std::string& file) {
 }
 
 void banner(const Trainer& trainer, const RunConfig& config) {
-  const LanguageModel& model = trainer.model();
+  LanguageModel& model = trainer.model();
   const data::Dataset& dataset = trainer.dataset();
   const auto parameters = model.parameter_count();
   const double tokens = static_cast<double>(config.train.steps) *
@@ -61,9 +62,13 @@ void banner(const Trainer& trainer, const RunConfig& config) {
       short_count(model.step_flops(1, dataset.block_size()) /
                   static_cast<double>(dataset.block_size())),
       tokens / static_cast<double>(std::max<std::int64_t>(parameters, 1))));
-  note(fmt::format("machine  {}, {}, {} thread{}", runtime::cpu_name(),
-                   runtime::instruction_set(), runtime::threads(),
-                   runtime::threads() == 1 ? "" : "s"));
+  note(fmt::format("machine  {}, {} ({}), {} thread{} ({})",
+                   runtime::cpu_name(), runtime::instruction_set(),
+                   runtime::instruction_set_reason(), runtime::threads(),
+                   runtime::threads() == 1 ? "" : "s",
+                   runtime::threads_reason()));
+  if (const auto kernels = kernels_of(model); !kernels.empty())
+    note("kernels  " + in_a_line(kernels));
   note(fmt::format("run      {}, seed {}", trainer.directory(),
                    config.train.seed));
 

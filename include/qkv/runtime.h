@@ -16,9 +16,13 @@ namespace runtime {
 // down), at least 1. Results do not depend on it. Throws outside 1 to 1024.
 QKV_API void set_threads(int n);
 QKV_API int threads();
+// What decided their number, as one would say it: "asked for".
+QKV_API std::string threads_reason();
 
 // The instruction set in use: "AVX-512" or "AVX2".
 QKV_API std::string instruction_set();
+// Why it is this one: "the best this processor runs".
+QKV_API std::string instruction_set_reason();
 // The sets this build has and this processor runs, best first.
 QKV_API std::vector<std::string> instruction_sets();
 // Use a lesser one ("AVX2" on an AVX-512 machine); throws on an unknown name.

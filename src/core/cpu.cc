@@ -1,6 +1,8 @@
 #include "core/cpu.h"
 
+#include <fmt/format.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -34,7 +36,8 @@ int quota_cpus(const std::string& root) {
         if (file >> quota >> period && quota != "max")
           consider(std::strtod(quota.c_str(), nullptr), period);
       } else {
-        std::string dir = mount + "/" + controllers + path;
+        const std::string dir =
+            fmt::format("{}/{}{}", mount, controllers, path);
         std::ifstream quota_file(dir + "/cpu.cfs_quota_us");
         std::ifstream period_file(dir + "/cpu.cfs_period_us");
         double quota = 0, period = 0;
@@ -49,15 +52,20 @@ int quota_cpus(const std::string& root) {
   return least == 0 ? 0 : std::max(1, static_cast<int>(least));
 }
 
-int usable_cpus() {
+CpuCount usable_of(int machine, int mask, int quota) {
+  if (quota > 0 && quota < mask) return {quota, "the quota of its cgroup"};
+  if (mask < machine) return {mask, "the CPUs of its affinity mask"};
+  return {mask, "every CPU of the machine"};
+}
+
+CpuCount usable_cpus() {
   // The mask has room for 1024 processors; a machine with more refuses it.
   cpu_set_t set;
   int n = sched_getaffinity(0, sizeof set, &set) == 0
               ? CPU_COUNT(&set)
               : static_cast<int>(std::thread::hardware_concurrency());
-  n = std::max(1, n);
-  if (int quota = quota_cpus()) n = std::min(n, quota);
-  return n;
+  return usable_of(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)),
+                   std::max(1, n), quota_cpus());
 }
 
 namespace runtime {

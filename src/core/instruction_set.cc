@@ -2,6 +2,8 @@
 #include <hwy/highway.h>
 #include <hwy/targets.h>
 
+#include <atomic>
+
 #include "core/check.h"
 #include "qkv/runtime.h"
 
@@ -14,6 +16,8 @@ struct Set {
 };
 constexpr Set kSets[] = {{"AVX-512", HWY_AVX3}, {"AVX2", HWY_AVX2}};
 
+std::atomic<bool> g_asked_for{false};
+
 thread_local Path t_path = Path::automatic;
 
 }  // namespace
@@ -23,6 +27,14 @@ std::string instruction_set() {
   for (const Set& set : kSets)
     if (usable & set.target) return set.name;
   return "none";
+}
+
+std::string instruction_set_reason() {
+  if (g_asked_for) return "asked for";
+  // A part of AVX-512 that the kernels need may be all that is missing.
+  return instruction_set() == kSets[0].name
+             ? "the best this processor runs"
+             : "this processor has no AVX-512, or not all of it";
 }
 
 std::vector<std::string> instruction_sets() {
@@ -45,6 +57,7 @@ void set_instruction_set(const std::string& name) {
         if (usable == name) {
           hwy::SetSupportedTargetsForTest(set.target);
           hwy::GetChosenTarget().DeInit();  // dispatch chooses anew
+          g_asked_for = true;
           return;
         }
   std::string list;

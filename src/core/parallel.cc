@@ -16,7 +16,8 @@
 namespace qkv {
 namespace {
 
-std::atomic<int> g_threads{0};  // 0: not chosen yet
+std::atomic<int> g_threads{0};                  // 0: not chosen yet
+std::atomic<const char*> g_threads_reason{""};  // of the same time
 constexpr int kMostThreads = 1024;
 
 // This thread's number in the region that runs, 0 outside. OpenMP's own number
@@ -45,16 +46,18 @@ namespace runtime {
 void set_threads(int n) {
   if (n < 1 || n > kMostThreads)
     fail_input("threads must be 1 to {}, not {}", kMostThreads, n);
+  g_threads_reason = "asked for";
   g_threads = n;
 }
 
 namespace {
 
-// What the user of every OpenMP program may say; 0: nothing.
-int wanted_threads() {
+CpuCount default_threads() {
+  // What the user of every OpenMP program may say.
   const char* text = std::getenv("OMP_NUM_THREADS");
   const int n = text ? std::atoi(text) : 0;
-  return std::clamp(n, 0, kMostThreads);
+  if (n > 0) return {std::min(n, kMostThreads), "OMP_NUM_THREADS"};
+  return usable_cpus();
 }
 
 }  // namespace
@@ -62,11 +65,16 @@ int wanted_threads() {
 int threads() {
   int n = g_threads.load(std::memory_order_relaxed);
   if (n == 0) {
-    n = wanted_threads();
-    if (n == 0) n = usable_cpus();
-    g_threads = n;
+    const CpuCount found = default_threads();
+    g_threads_reason = found.reason.data();
+    g_threads = n = found.cpus;
   }
   return n;
+}
+
+std::string threads_reason() {
+  threads();  // chosen by now
+  return g_threads_reason.load();
 }
 
 }  // namespace runtime

@@ -1,6 +1,7 @@
 // What the program says of itself.
 #include <gtest/gtest.h>
 
+#include "core/json.h"
 #include "qkv/runtime.h"
 #include "tests/support/files.h"
 #include "tests/support/program.h"
@@ -47,7 +48,25 @@ TEST(Options, ASubcommandBehindDashesIsFoundAsWell) {
 TEST(Options, InfoTellsTheMachine) {
   const Ran ran = run_qkv({"info", "--json"});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_NE(ran.out.find("instruction_set"), std::string::npos);
+  const auto info = nlohmann::json::parse(ran.out);
+  const auto sets = info["instruction_sets"];
+  EXPECT_EQ(info["instruction_set"], sets[0]);
+  EXPECT_NE(info["instruction_set_reason"], "asked for");
+  EXPECT_GE(info["threads"], 1);
+  EXPECT_NE(info["threads_reason"], "");
+  const auto& kernels = info["kernels"];
+  EXPECT_EQ(kernels["attention"]["kernel"], "flash");
+  EXPECT_EQ(kernels["attention_f64"]["kernel"], "row by row");
+  for (const auto& [work, choice] : kernels.items())
+    EXPECT_NE(choice.at("reason"), "") << work;
+}
+
+TEST(Options, InfoTellsWhyThereAreSoManyThreads) {
+  const Ran asked =
+      run_qkv({"info"}, {.environment = {{"OMP_NUM_THREADS", "3"}}});
+  EXPECT_NE(asked.out.find("threads                  3\n"), std::string::npos)
+      << asked.out;
+  EXPECT_NE(asked.out.find("OMP_NUM_THREADS"), std::string::npos) << asked.out;
 }
 
 TEST(Options, AnotherLocaleChangesNoNumber) {

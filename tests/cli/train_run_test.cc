@@ -68,6 +68,37 @@ TEST(TrainRun, LeavesEverythingOfARun) {
     EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos);
 }
 
+// What the banner says of a model with these options.
+std::string kernels_line(const std::vector<std::string>& more) {
+  TempFolder folder;
+  std::vector<std::string> arguments{
+      "train", "--steps", "1", "--threads", "1", "--out", folder / "run"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const Ran ran = run_qkv(arguments);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("1 thread (asked for)"), std::string::npos) << ran.err;
+  const auto begin = ran.err.find("kernels  ");
+  if (begin == std::string::npos) return "";
+  return ran.err.substr(begin, ran.err.find('\n', begin) - begin);
+}
+
+TEST(TrainRun, TheBannerNamesTheKernelsThatThisModelTakes) {
+  const auto gpt = [](const char* length) {
+    return kernels_line({"--task", "copy", "--task-length", length, "--n-layer",
+                         "1", "--n-head", "2", "--n-embd", "16"});
+  };
+  EXPECT_EQ(gpt("24"),
+            "kernels  attention: flash (f32, any mask and any shape), matrix "
+            "products: register tiles (f32), blocks: fused (nothing looks "
+            "between)");
+  EXPECT_NE(gpt("4").find("at most 16 positions"), std::string::npos);
+  const std::string mlp = kernels_line({"--task", "copy", "--model", "mlp"});
+  EXPECT_EQ(mlp, "kernels  matrix products: register tiles (f32)");
+  // Nothing but a table is read, and nothing at all is computed.
+  for (const char* model : {"bigram", "counts"})
+    EXPECT_EQ(kernels_line({"--task", "copy", "--model", model}), "") << model;
+}
+
 TEST(TrainRun, StoppedAndResumedIsTheStraightRun) {
   TempFolder folder;
   ASSERT_EQ(run_qkv(tiny(folder / "straight", {"--threads", "2"})).code, 0);

@@ -94,8 +94,8 @@ TEST(Cpu, OddFilesAreNoQuota) {
 TEST(Cpu, UsableIsWithinTheAffinityMask) {
   cpu_set_t set;
   ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
-  EXPECT_GE(usable_cpus(), 1);
-  EXPECT_LE(usable_cpus(), CPU_COUNT(&set));
+  EXPECT_GE(usable_cpus().cpus, 1);
+  EXPECT_LE(usable_cpus().cpus, CPU_COUNT(&set));
   cpu_set_t one;
   CPU_ZERO(&one);
   for (int i = 0; i < CPU_SETSIZE; ++i)
@@ -104,8 +104,22 @@ TEST(Cpu, UsableIsWithinTheAffinityMask) {
       break;
     }
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-  EXPECT_EQ(usable_cpus(), 1);
+  EXPECT_EQ(usable_cpus().cpus, 1);
   sched_setaffinity(0, sizeof set, &set);
+}
+
+TEST(Cpu, TheRuleThatDecidesIsNamed) {
+  const auto expect = [](const CpuCount& found, int cpus, const char* reason) {
+    EXPECT_EQ(found.cpus, cpus);
+    EXPECT_NE(found.reason.find(reason), std::string_view::npos)
+        << found.reason;
+  };
+  expect(usable_of(8, 8, 0), 8, "every CPU");
+  expect(usable_of(8, 8, 8), 8, "every CPU");
+  expect(usable_of(8, 4, 0), 4, "affinity");
+  expect(usable_of(8, 4, 6), 4, "affinity");
+  expect(usable_of(8, 4, 3), 3, "cgroup");
+  expect(usable_of(8, 8, 1), 1, "cgroup");
 }
 
 TEST(Cpu, ThisMachineIsDescribed) {
@@ -122,6 +136,7 @@ TEST(InstructionSet, CanBeNarrowedAndWidenedAgain) {
     runtime::set_instruction_set(name);
     EXPECT_EQ(runtime::instruction_set(), name);
     EXPECT_EQ(runtime::instruction_sets(), all);
+    EXPECT_EQ(runtime::instruction_set_reason(), "asked for");
   }
   try {
     runtime::set_instruction_set("MMX");

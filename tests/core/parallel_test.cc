@@ -228,6 +228,11 @@ TEST(Parallel, WorkersTakeThePathOfTheirCallerAndGiveItBack) {
   EXPECT_EQ(same, 600);
 }
 
+TEST(Parallel, ANumberThatWasAskedForSaysSo) {
+  const Threads two(2);
+  EXPECT_EQ(runtime::threads_reason(), "asked for");
+}
+
 TEST(Parallel, RefusesAbsurdThreadCounts) {
   const int before = runtime::threads();
   EXPECT_THROW(runtime::set_threads(0), Error);
