@@ -178,13 +178,21 @@ void softmax_backward(const AttentionProblem<float>& problem, const Block& at,
 // The keys of a block, and where their gradients are summed.
 struct KeyRows {
   BlockRows k;
-  float *dk, *dv;
+  MutableRows dk, dv;
+  int64_t count;
+  bool empty = true;  // dk and dv hold nothing yet
+
+  void set_zero() {
+    std::fill_n(dk.data, count * dk.stride, 0.0f);
+    std::fill_n(dv.data, count * dv.stride, 0.0f);
+    empty = false;
+  }
 };
 
 // What one block adds to dK and dV of its keys and to dQ, which holds nothing
 // yet when first_keys. False when it has nothing to add.
 bool add_block(const AttentionProblem<float>& problem, const Block& at,
-               const QueryRows& rows, const KeyRows& keys, bool first_keys,
+               const QueryRows& rows, KeyRows& keys, bool first_keys,
                const BackwardScratch& scratch, Ahead& ahead) {
   const AttentionShape& s = problem.shape;
   const int64_t wide = padded(s.width);
@@ -197,10 +205,12 @@ bool add_block(const AttentionProblem<float>& problem, const Block& at,
   set_products(rows_of(problem.v, at, at.key), scratch.gt, s.width, mask,
                scratch.dscores, ahead);
   softmax_backward(problem, at, mask, rows, scratch);
-  add_over_queries(problem, rows.g, at, mask, scratch.weights, false,
-                   {keys.dv, wide}, ahead);
-  add_over_queries(problem, rows.q, at, mask, scratch.dscores, false,
-                   {keys.dk, wide}, ahead);
+  if (at.keys < keys.count && keys.empty) keys.set_zero();
+  add_over_queries(problem, rows.g, at, mask, scratch.weights, keys.empty,
+                   keys.dv, ahead);
+  add_over_queries(problem, rows.q, at, mask, scratch.dscores, keys.empty,
+                   keys.dk, ahead);
+  keys.empty = false;
   add_over_keys(problem, keys.k, at, mask, scratch.dscores, first_keys,
                 {scratch.dq, wide}, ahead);
   return true;
@@ -217,8 +227,8 @@ class KeyGroup {
         width_(problem.shape.width),
         scratch_(scratch) {}
 
-  // Makes the blocks up to the one at `key` ready, and asks for the next.
-  KeyRows block(int64_t key, Ahead& ahead) {
+  // The block at `key`. Makes those up to it ready, and asks for the next.
+  KeyRows& block(int64_t key, Ahead& ahead) {
     for (; keys_.begin + ready_ <= key; ready_ += kBlock) {
       prepare(ready_);
       const int64_t next = ready_ + kBlock;
@@ -226,15 +236,14 @@ class KeyGroup {
       ahead.add({k_.data + next * k_.stride, k_.stride}, more);
       ahead.add({v_.data + next * v_.stride, v_.stride}, more);
     }
-    const int64_t j = key - keys_.begin, wide = padded(width_);
-    return {{{scratch_.k + j * wide, wide}, finite_[j / kBlock]},
-            scratch_.dk + j * wide,
-            scratch_.dv + j * wide};
+    return blocks_[(key - keys_.begin) / kBlock];
   }
   // Stores the gradients of all, zeros for those no query has come to.
   void store(const AttentionGradients<float>& gradients, int64_t b, int64_t h,
              float scale) {
     for (; ready_ < count(); ready_ += kBlock) prepare(ready_);
+    for (int64_t j = 0; j < count(); j += kBlock)
+      if (blocks_[j / kBlock].empty) blocks_[j / kBlock].set_zero();
     if (gradients.dk)
       store_rows(scratch_.dk, count(), width_, [&](int64_t) { return scale; },
                  false, {gradients.dk.at(b, h, keys_.begin), gradients.dk.row});
@@ -247,18 +256,21 @@ class KeyGroup {
  private:
   void prepare(int64_t j) {
     const int64_t wide = padded(width_), keys = std::min(kBlock, count() - j);
-    finite_[j / kBlock] = copy_rows({k_.data + j * k_.stride, k_.stride}, keys,
-                                    width_, scratch_.k + j * wide);
-    std::fill_n(scratch_.dk + j * wide, keys * wide, 0.0f);
-    std::fill_n(scratch_.dv + j * wide, keys * wide, 0.0f);
+    float* k = scratch_.k + j * wide;
+    const bool finite =
+        copy_rows({k_.data + j * k_.stride, k_.stride}, keys, width_, k);
+    blocks_[j / kBlock] = {{{k, wide}, finite},
+                           {scratch_.dk + j * wide, wide},
+                           {scratch_.dv + j * wide, wide},
+                           keys};
   }
 
   KeyRange keys_;
   Rows k_, v_;
   int64_t width_;
   const BackwardScratch& scratch_;
-  int64_t ready_ = 0;  // keys whose blocks are copied, gradients set to zero
-  bool finite_[kGroupBlocks];
+  int64_t ready_ = 0;  // keys whose blocks are set up
+  KeyRows blocks_[kGroupBlocks];
 };
 
 // The keys `range` of one head against all its queries. dq is theirs alone, or

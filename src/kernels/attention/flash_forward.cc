@@ -290,21 +290,22 @@ void forward_chunk(const AttentionProblem<float>& problem,
   const int64_t queries = std::min(s.queries, query + kChunk * kBlock) - query;
   const KeyRange range = problem.mask.keys_of(s, b, query, query + queries - 1);
   Ahead ahead(s.width);
-  for (int64_t key = range.begin / kBlock * kBlock; key < range.end;
-       key += kBlock) {
+  const int64_t begin = range.begin / kBlock * kBlock;
+  const int64_t end = (range.end + kBlock - 1) / kBlock * kBlock;
+  for (int64_t key = begin; key < end; key += kBlock) {
     const int64_t keys = std::min(kBlock, range.end - key);
     const Rows k{problem.k.at(b, h, key), problem.k.row};
     const Rows v{problem.v.at(b, h, key), problem.v.row};
     const bool finite = copy_rows(v, keys, s.width, scratch.values);
-    const int64_t left = range.end - key - kBlock;
+    const int64_t left = std::max<int64_t>(range.end - key - kBlock, 0);
     ahead.add({k.data + kBlock * k.stride, k.stride}, std::min(kBlock, left));
     ahead.add({v.data + kBlock * v.stride, v.stride}, std::min(kBlock, left));
-    if (key < range.begin + kBlock)
+    if (key == begin)
       ahead.add({output.out.at(b, h, query), output.out.row}, queries);
-    else if (key < range.begin + 2 * kBlock)
+    if (key == std::min(begin + kBlock, end - kBlock))
       ahead.add({problem.q.at(next.b, next.h, next.query), problem.q.row},
                 std::min(s.queries - next.query, kChunk * kBlock));
-    if (left > 0 && left <= kBlock) {
+    if (key == std::max(begin, end - 2 * kBlock)) {
       ahead.add({problem.k.at(next.b, next.h, 0), k.stride},
                 std::min(kBlock, s.keys));
       ahead.add({problem.v.at(next.b, next.h, 0), v.stride},

@@ -86,6 +86,11 @@ void each_batch(const AttentionProblem<float>& problem, int64_t begin,
   }
 }
 
+HWY_INLINE void copy(const float* from, int64_t n, float* to) {
+  each(n, [&](int64_t i, auto lanes) QKV_INLINE_LAMBDA {
+    store(load(from + i, lanes), to + i, lanes);
+  });
+}
 // As copy_rows.
 template <int kWide>
 HWY_INLINE bool copy_short_rows(Rows from, int64_t count, int64_t width,
@@ -138,21 +143,22 @@ HWY_INLINE void set_short_products(Rows a, int64_t count, Rows x, float factor,
         const float* row = a.data + j * a.stride + c;
         float* to = products + j * kBlock + i;
         Vec sum[kRows];
-        HWY_UNROLL(4)
+        HWY_UNROLL(8)
         for (int r = 0; r < kRows; ++r)
           sum[r] = c == 0 ? hn::Zero(kTag) : hn::Load(kTag, to + r * kBlock);
         HWY_UNROLL(16)
         for (int k = 0; k < kColumns; ++k) {
-          HWY_UNROLL(4)
+          HWY_UNROLL(8)
           for (int r = 0; r < kRows; ++r)
             sum[r] = hn::MulAdd(set(row[r * a.stride + k]), column[k], sum[r]);
         }
-        HWY_UNROLL(4)
+        HWY_UNROLL(8)
         for (int r = 0; r < kRows; ++r)
           hn::Store(sum[r], kTag, to + r * kBlock);
       };
+      constexpr int kRows = kLanes / 2;  // with the columns, in registers
       int64_t j = 0;
-      for (; j + 4 <= count; j += 4) add.template operator()<4>(j);
+      for (; j + kRows <= count; j += kRows) add.template operator()<kRows>(j);
       for (; j < count; ++j) add.template operator()<1>(j);
     }
   }
@@ -206,33 +212,65 @@ struct ShortSoftmax {
   HWY_ALIGN float inverse_sum[kBlock] = {};
 };
 
+// step<kN>(lane, i) for the lanes of a batch, kN vectors at a time; i is the
+// first one's query.
+template <class Step>
+HWY_INLINE void each_lane(const Batch& batch, Step step) {
+  int64_t lane = 0;
+  for (; lane + 4 * kLanes <= batch.lanes(); lane += 4 * kLanes)
+    step.template operator()<4>(lane);
+  for (; lane < batch.lanes(); lane += kLanes)
+    step.template operator()<1>(lane);
+}
+// The bit mask of a vector of a batch.
+HWY_INLINE Mask mask_in(const std::uint64_t* bits, int64_t j, int64_t lane) {
+  return mask_at(bits, j, lane % kShort);
+}
+
 // Scores to exponentials, in place: from the largest of each query.
 HWY_INLINE void short_softmax(const Batch& batch, const ShortMask& mask,
                               float* scores, ShortSoftmax& softmax) {
   const Vec least = set(-std::numeric_limits<float>::infinity());
-  for (int64_t lane = 0; lane < batch.lanes(); lane += kLanes) {
-    const int64_t i = lane % kShort;
-    Vec max = least;
+  const std::uint64_t* visible = mask.block.visible;
+  each_lane(batch, [&]<int kN>(int64_t lane) QKV_INLINE_LAMBDA {
+    Vec max[kN], base[kN], sum[kN];
+    HWY_UNROLL(4)
+    for (int n = 0; n < kN; ++n) max[n] = least;
     for (int64_t j = 0; j < batch.at.keys; ++j) {
-      const Vec score = hn::Load(kTag, scores + j * kBlock + lane);
-      max = hn::Max(
-          max, hn::IfThenElse(mask_at(mask.block.visible, j, i), score, least));
+      HWY_UNROLL(4)
+      for (int n = 0; n < kN; ++n) {
+        const int64_t i = lane + n * kLanes;
+        const Vec score = hn::Load(kTag, scores + j * kBlock + i);
+        max[n] = hn::Max(max[n],
+                         hn::IfThenElse(mask_in(visible, j, i), score, least));
+      }
     }
-    const Vec base = hn::IfThenElseZero(hn::Gt(max, least), max);
-    Vec sum = hn::Zero(kTag);
+    HWY_UNROLL(4)
+    for (int n = 0; n < kN; ++n) {
+      base[n] = hn::IfThenElseZero(hn::Gt(max[n], least), max[n]);
+      sum[n] = hn::Zero(kTag);
+    }
     for (int64_t j = 0; j < batch.at.keys; ++j) {
-      float* score = scores + j * kBlock + lane;
-      const Vec p =
-          hn::IfThenElseZero(mask_at(mask.block.visible, j, i),
-                             exp2_of(hn::Sub(hn::Load(kTag, score), base)));
-      sum = hn::Add(sum, p);
-      hn::Store(p, kTag, score);
+      HWY_UNROLL(4)
+      for (int n = 0; n < kN; ++n) {
+        const int64_t i = lane + n * kLanes;
+        float* score = scores + j * kBlock + i;
+        const Vec p = hn::IfThenElseZero(
+            mask_in(visible, j, i),
+            exp2_of(hn::Sub(hn::Load(kTag, score), base[n])));
+        sum[n] = hn::Add(sum[n], p);
+        hn::Store(p, kTag, score);
+      }
     }
-    hn::Store(base, kTag, softmax.base + lane);
-    hn::Store(
-        hn::IfThenElseZero(mask_at(&mask.seen, 0, i), hn::Div(set(1.0f), sum)),
-        kTag, softmax.inverse_sum + lane);
-  }
+    HWY_UNROLL(4)
+    for (int n = 0; n < kN; ++n) {
+      const int64_t i = lane + n * kLanes;
+      hn::Store(base[n], kTag, softmax.base + i);
+      hn::Store(hn::IfThenElseZero(mask_in(&mask.seen, 0, i),
+                                   hn::Div(set(1.0f), sum[n])),
+                kTag, softmax.inverse_sum + i);
+    }
+  });
 }
 
 // What is left of exponentials after dropout, in place.
@@ -268,7 +306,9 @@ void forward_heads(const AttentionProblem<float>& problem,
   HWY_ALIGN float q_copy[kShort * kWide], k_copy[kShort * kWide];
   HWY_ALIGN float values[kBatch][kShort * kWide], out[kShort * kWide];
   HWY_ALIGN float scores[kShort * kBlock] = {};
+  ShortSoftmax softmax;
   bool finite[kBatch];
+  const bool dropout = problem.dropout.on();
   const float scale = static_cast<float>(problem.scale * kLog2E);
   const float keep_scale = static_cast<float>(problem.dropout.scale());
   Ahead nothing(s.width);
@@ -284,7 +324,6 @@ void forward_heads(const AttentionProblem<float>& problem,
       set_short_products<kWide>(k, at.keys, q, scale, scores + n * kShort);
     }
     if (problem.mask.biased()) add_bias(mask.block, mask.bias, scores);
-    ShortSoftmax softmax;
     short_softmax(batch, mask, scores, softmax);
     for (int64_t n = 0; n < batch.count; ++n) {
       const Block at = batch.head(n);
@@ -292,10 +331,10 @@ void forward_heads(const AttentionProblem<float>& problem,
       const float* inverse_sum = softmax.inverse_sum + n * kShort;
       float* weights = scores + n * kShort;
       const int64_t row = (at.b * s.heads + at.h) * s.queries;
-      std::copy_n(base, s.queries, output.rows.max + row);
-      std::copy_n(inverse_sum, s.queries, output.rows.inverse_sum + row);
+      copy(base, s.queries, output.rows.max + row);
+      copy(inverse_sum, s.queries, output.rows.inverse_sum + row);
       if (output.weights) write_weights(output, s, at, weights, inverse_sum);
-      if (problem.dropout.on()) drop(problem, at, mask.block, weights);
+      if (dropout) drop(problem, at, mask.block, weights);
       const auto factor = [&](int64_t i) QKV_INLINE_LAMBDA {
         return inverse_sum[i] * keep_scale;
       };
@@ -314,36 +353,38 @@ void forward_heads(const AttentionProblem<float>& problem,
 
 // In place: scores -> weights after dropout, d weights -> d scores.
 HWY_INLINE void short_softmax_backward(const AttentionProblem<float>& problem,
-                                       const Batch& batch, ShortMask& mask,
+                                       const Batch& batch, bool dropout,
+                                       ShortMask& mask,
                                        const ShortSoftmax& softmax,
                                        const float* d, float* weights,
                                        float* dscores) {
-  const bool dropout = problem.dropout.on();
   const Vec keep_scale = set(static_cast<float>(problem.dropout.scale()));
   if (dropout) draw_keep(problem, batch.at, mask.block);
-  for (int64_t lane = 0; lane < batch.lanes(); lane += kLanes) {
-    const int64_t i = lane % kShort;
-    const Vec base = hn::Load(kTag, softmax.base + lane);
-    const Vec inverse_sum = hn::Load(kTag, softmax.inverse_sum + lane);
+  each_lane(batch, [&]<int kN>(int64_t lane) QKV_INLINE_LAMBDA {
     for (int64_t j = 0; j < batch.at.keys; ++j) {
-      float* weight = weights + j * kBlock + lane;
-      float* dscore = dscores + j * kBlock + lane;
-      const Mask seen = mask_at(mask.block.visible, j, i);
-      const Vec a = hn::IfThenElseZero(
-          seen,
-          hn::Mul(exp2_of(hn::Sub(hn::Load(kTag, weight), base)), inverse_sum));
-      Vec kept = a, da = hn::Load(kTag, dscore);
-      if (dropout) {
-        const Mask keep = mask_at(mask.block.keep, j, i);
-        kept = hn::IfThenElseZero(keep, hn::Mul(a, keep_scale));
-        da = hn::IfThenElseZero(keep, hn::Mul(da, keep_scale));
+      HWY_UNROLL(4)
+      for (int n = 0; n < kN; ++n) {
+        const int64_t i = lane + n * kLanes;
+        float* weight = weights + j * kBlock + i;
+        float* dscore = dscores + j * kBlock + i;
+        const Mask seen = mask_in(mask.block.visible, j, i);
+        const Vec x =
+            hn::Sub(hn::Load(kTag, weight), hn::Load(kTag, softmax.base + i));
+        const Vec a = hn::IfThenElseZero(
+            seen, hn::Mul(exp2_of(x), hn::Load(kTag, softmax.inverse_sum + i)));
+        Vec kept = a, da = hn::Load(kTag, dscore);
+        if (dropout) {
+          const Mask keep = mask_in(mask.block.keep, j, i);
+          kept = hn::IfThenElseZero(keep, hn::Mul(a, keep_scale));
+          da = hn::IfThenElseZero(keep, hn::Mul(da, keep_scale));
+        }
+        hn::Store(kept, kTag, weight);
+        hn::Store(hn::IfThenElseZero(
+                      seen, hn::Mul(a, hn::Sub(da, hn::Load(kTag, d + i)))),
+                  kTag, dscore);
       }
-      hn::Store(kept, kTag, weight);
-      hn::Store(hn::IfThenElseZero(
-                    seen, hn::Mul(a, hn::Sub(da, hn::Load(kTag, d + lane)))),
-                kTag, dscore);
     }
-  }
+  });
 }
 
 // The arrays of one head that backward multiplies, (row, c), padded.
@@ -421,6 +462,7 @@ void backward_heads(const AttentionProblem<float>& problem,
   HWY_ALIGN float dscores[kShort * kBlock] = {};
   HWY_ALIGN float d[kBlock] = {};
   ShortSoftmax softmax;
+  const bool dropout = problem.dropout.on();
   const float scale = static_cast<float>(problem.scale * kLog2E);
   each_batch(problem, begin, end, [&](const Batch& batch, ShortMask& mask) {
     for (int64_t n = 0; n < batch.count; ++n) {
@@ -431,9 +473,9 @@ void backward_heads(const AttentionProblem<float>& problem,
       const Rows v =
           whole_rows<kWide>(rows_of(problem.v, at, 0), s.keys, s.width, v_copy);
       const int64_t row = (at.b * s.heads + at.h) * s.queries;
-      std::copy_n(gradients.rows.max + row, s.queries, softmax.base + lane);
-      std::copy_n(gradients.rows.inverse_sum + row, s.queries,
-                  softmax.inverse_sum + lane);
+      copy(gradients.rows.max + row, s.queries, softmax.base + lane);
+      copy(gradients.rows.inverse_sum + row, s.queries,
+           softmax.inverse_sum + lane);
       row_products({head.g, kWide}, rows_of(gradients.out, at, 0), s.queries,
                    s.width, d + lane);
       set_short_products<kWide>({head.k, kWide}, at.keys, {head.q, kWide},
@@ -442,7 +484,8 @@ void backward_heads(const AttentionProblem<float>& problem,
                                 dscores + lane);
     }
     if (problem.mask.biased()) add_bias(mask.block, mask.bias, weights);
-    short_softmax_backward(problem, batch, mask, softmax, d, weights, dscores);
+    short_softmax_backward(problem, batch, dropout, mask, softmax, d, weights,
+                           dscores);
     for (int64_t n = 0; n < batch.count; ++n)
       store_gradients(problem, gradients, batch.head(n), mask, heads[n],
                       weights + n * kShort, dscores + n * kShort);

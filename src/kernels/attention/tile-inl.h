@@ -60,7 +60,7 @@ class Ahead {
         std::min(part.count, std::max<int64_t>(kLines / lines_, 1));
     for (int64_t i = 0; i < count; ++i, part.rows.data += part.rows.stride)
       for (int64_t line = 0; line < lines_; ++line)
-        __builtin_prefetch(part.rows.data + 16 * line, 0, 2);
+        hwy::Prefetch(part.rows.data + 16 * line);
     part.count -= count;
     if (part.count == 0) ++next_;
   }
