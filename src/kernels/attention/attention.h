@@ -113,9 +113,9 @@ struct AttentionProblem {
   AttentionDropout dropout;
 };
 
-// What forward keeps for backward, (B,H,T) each: the largest score of a row (in
-// the implementation's own unit) and one over its sum of exponentials; both 0
-// for a row that sees nothing.
+// What forward keeps for backward, (B,H,T) each: the score from which a row's
+// exponentials were taken, its largest or little below (in the implementation's
+// own unit), and one over their sum; both 0 for a row that sees nothing.
 template <class T>
 struct AttentionRows {
   T* max = nullptr;
