@@ -5,34 +5,42 @@ namespace {
 
 using Unary = Tensor (*)(const Tensor&);
 
-// Sizes around the vector widths; values spread over where each one bends.
-std::vector<OpCase> cases_of(const char* op, Unary f, double spread,
-                             double shift = 0) {
-  std::vector<OpCase> cases;
-  for (std::int64_t n : {1, 7, 33, 1000}) {
-    cases.push_back(
-        {.op = op,
-         .label = "n" + std::to_string(n),
-         .inputs =
-             [=](DType dtype, TorchRng& rng) {
-               Tensor x = normal({n}, DType::f64, rng);
-               for (auto* p = x.data<double>(); p != x.data<double>() + n; ++p)
-                 *p = shift > 0 ? shift + std::abs(*p) * spread : *p * spread;
-               return std::vector<Tensor>{x.to(DType::f32).to(dtype)};
-             },
-         .run = [f](const auto& in) { return f(in[0]); },
-         .bytes = 8.0 * static_cast<double>(n)});
-  }
-  return cases;
+// n values spread over where f bends.
+OpCase case_of(const char* op, Unary f, std::int64_t n, double spread,
+               double shift) {
+  return {.op = op,
+          .label = "n" + std::to_string(n),
+          .inputs =
+              [=](DType dtype, TorchRng& rng) {
+                Tensor x = normal({n}, DType::f64, rng);
+                for (auto* p = x.data<double>(); p != x.data<double>() + n; ++p)
+                  *p = shift > 0 ? shift + std::abs(*p) * spread : *p * spread;
+                return std::vector<Tensor>{x.to(DType::f32).to(dtype)};
+              },
+          .run = [f](const auto& in) { return f(in[0]); }};
 }
 
-const AddCases kRelu(cases_of("relu", relu, 1));
-const AddCases kGeluErf(cases_of("gelu_erf", gelu_erf, 2));
-const AddCases kGeluTanh(cases_of("gelu_tanh", gelu_tanh, 2));
-const AddCases kTanh(cases_of("tanh", tanh, 2));
-const AddCases kSigmoid(cases_of("sigmoid", sigmoid, 3));
-const AddCases kExp(cases_of("exp", exp, 1));
-const AddCases kLog(cases_of("log", log, 2, 0.3));
+// Sizes around the vector widths; and one beyond a core's own caches, where
+// forward reads one tensor and writes one, backward reads two and writes one.
+struct AddUnary {
+  AddUnary(const char* op, Unary f, double spread, double shift = 0) {
+    std::vector<OpCase> cases;
+    for (std::int64_t n : {1, 7, 33, 1000})
+      cases.push_back(case_of(op, f, n, spread, shift));
+    const AddCases add(std::move(cases));
+    constexpr std::int64_t kMany = 1 << 22;
+    const AddBenchmarks time({moving(case_of(op, f, kMany, spread, shift),
+                                     2.0 * kMany, 5.0 * kMany)});
+  }
+};
+
+const AddUnary kRelu("relu", relu, 1);
+const AddUnary kGeluErf("gelu_erf", gelu_erf, 2);
+const AddUnary kGeluTanh("gelu_tanh", gelu_tanh, 2);
+const AddUnary kTanh("tanh", tanh, 2);
+const AddUnary kSigmoid("sigmoid", sigmoid, 3);
+const AddUnary kExp("exp", exp, 1);
+const AddUnary kLog("log", log, 2, 0.3);
 
 }  // namespace
 }  // namespace qkv::test

@@ -124,6 +124,63 @@ std::vector<OpCase> packed_cross() {
   return cases;
 }
 
+struct Size {
+  std::int64_t batch, heads, length, width;
+
+  std::string str() const {
+    return "B" + std::to_string(batch) + " H" + std::to_string(heads) + " T" +
+           std::to_string(length) + " d" + std::to_string(width);
+  }
+  Shape packed(std::int64_t parts) const {
+    return {batch, length, parts * heads * width};
+  }
+};
+
+// Of causal attention the visible half counts: two products of T²/2 rows of d.
+// Backward is two and a half times the forward.
+OpCase timed(const char* op, const Size& s, double visible,
+             std::vector<Shape> shapes,
+             const std::function<Tensor(const std::vector<Tensor>&)>& f) {
+  return {.op = op,
+          .label = s.str(),
+          .inputs =
+              [shapes = std::move(shapes)](DType dtype, TorchRng& rng) {
+                std::vector<Tensor> all;
+                for (const Shape& shape : shapes)
+                  all.push_back(normal(shape, dtype, rng));
+                return all;
+              },
+          .run = f,
+          .flops = 2 * flops_of(s.heads, s.length, s.length, s.width) / 4 *
+                   static_cast<double>(s.batch) * visible,
+          .with_backward = 3.5};
+}
+
+std::vector<OpCase> timed_attentions() {
+  std::vector<OpCase> cases;
+  for (const Size& s :
+       {Size{32, 4, 16, 16}, Size{12, 4, 64, 32}, Size{16, 6, 256, 64}}) {
+    const Shape alone{s.batch, s.heads, s.length, s.width};
+    cases.push_back(
+        timed("attention", s, 0.5, {alone, alone, alone}, [](const auto& in) {
+          return attention(in[0], in[1], in[2], {.mask = Mask::causal()})
+              .output;
+        }));
+    cases.push_back(
+        timed("self_attention", s, 0.5, {s.packed(3)}, [s](const auto& in) {
+          return self_attention(in[0], s.heads, {.mask = Mask::causal()})
+              .output;
+        }));
+    cases.push_back(
+        timed("cross_attention", s, 1, {s.packed(1), s.packed(2)},
+              [s](const auto& in) {
+                return cross_attention(in[0], in[1], s.heads).output;
+              }));
+  }
+  return cases;
+}
+
+const AddBenchmarks kTimes(timed_attentions());
 const AddCases kSeparate(separate());
 const AddCases kSelf(packed_self());
 const AddCases kCross(packed_cross());

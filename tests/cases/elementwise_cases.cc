@@ -67,5 +67,18 @@ const AddCases kDropout({dropped("Fifth", {3, 50}, 0.2),
                          dropped("Nothing", {3, 5}, 0),
                          dropped("Long", {70001}, 0.5)});
 
+constexpr double kMany = 4096.0 * 1024;
+const AddBenchmarks kTimes({
+    // The gradient of a sum is handed on as it is.
+    moving(two("add", "4096x1024", {4096, 1024}, {4096, 1024}, add), 3 * kMany,
+           0),
+    moving(two("mul", "4096x1024", {4096, 1024}, {4096, 1024}, mul), 3 * kMany,
+           8 * kMany),
+    moving(of_one_input("scale", "4096x1024", {4096, 1024},
+                        [](const Tensor& x) { return scale(x, 0.5); }),
+           2 * kMany, 4 * kMany),
+    moving(dropped("4096x1024", {4096, 1024}, 0.2), 2 * kMany, 4 * kMany),
+});
+
 }  // namespace
 }  // namespace qkv::test

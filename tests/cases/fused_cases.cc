@@ -91,5 +91,21 @@ const AddCases kActivationLinearResidual({
     activation_case("NoRows", {{0, 4}, 3}, 0.5, Activation::relu),
 });
 
+// The layers of a block of makemore's, of a small and of a middling GPT.
+const AddBenchmarks kTimes({
+    norm_case("512x64 to 192", {{512, 64}, 192}),
+    norm_case("768x128 to 512", {{768, 128}, 512}),
+    norm_case("4096x384 to 1536", {{4096, 384}, 1536}),
+    residual_case("512x64 to 64", {{512, 64}, 64}, 0),
+    residual_case("768x128 to 128", {{768, 128}, 128}, 0),
+    residual_case("4096x384 to 384, dropout", {{4096, 384}, 384}, 0.2),
+    activation_case("512x256 to 64", {{512, 256}, 64}, 0,
+                    Activation::gelu_tanh),
+    activation_case("768x512 to 128", {{768, 512}, 128}, 0,
+                    Activation::gelu_tanh),
+    activation_case("4096x1536 to 384, dropout", {{4096, 1536}, 384}, 0.2,
+                    Activation::gelu_tanh),
+});
+
 }  // namespace
 }  // namespace qkv::test

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "tests/cases/op_case.h"
 
@@ -41,7 +42,8 @@ OpCase head(const char* label, std::int64_t rows, std::int64_t width,
       .run =
           [=](const auto& in) {
             return head_loss(in[0], in[1], bias ? in[3] : Tensor(), in[2]).mean;
-          }};
+          },
+      .flops = 2.0 * static_cast<double>(rows * width * classes)};
 }
 
 // The same as cross with an axis more and a loss whose gradient is not 1.
@@ -103,6 +105,31 @@ const AddCases kEmbedding({
     gather("Wide", {3, 131}, {40}),
     gather("OneId", {2, 9}, {}),
     gather("NoIds", {4, 3}, {2, 0}),
+});
+
+// With logits as those of a model: where they are far apart most of the
+// softmax is denormal, and a processor takes ten times as long over it.
+OpCase timed_head(const char* label, std::int64_t rows, std::int64_t width,
+                  std::int64_t classes) {
+  OpCase c = head(label, rows, width, classes, false);
+  c.inputs = [make = c.inputs, width](DType dtype, TorchRng& rng) {
+    std::vector<Tensor> all = make(dtype, rng);
+    all[1] = scale(all[1], 1 / std::sqrt(static_cast<double>(width)));
+    return all;
+  };
+  return c;
+}
+
+constexpr double kMany = 1024.0 * 4096;
+const AddBenchmarks kTimes({
+    // Backward reads the logits again and writes their gradient.
+    moving(cross("1024x4096", 1024, 4096), kMany, 3 * kMany),
+    timed_head("512x64 to 27", 512, 64, 27),
+    timed_head("768x128 to 65", 768, 128, 65),
+    timed_head("1024x384 to 8192", 1024, 384, 8192),
+    // Backward reads as many rows and writes the table's gradient.
+    moving(gather("8192x384", {8192, 384}, {8192}), 2.0 * 8192 * 384,
+           4.0 * 8192 * 384),
 });
 
 }  // namespace

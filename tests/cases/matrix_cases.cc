@@ -48,6 +48,16 @@ const AddCases kLinear({
     linear_case("OneByOne", {1, 1}, 1, true),
 });
 
+const AddBenchmarks kLinearTimes({
+    linear_case("512x64 to 192", {512, 64}, 192, true),
+    linear_case("768x128 to 512", {768, 128}, 512, true),
+    linear_case("4096x384 to 1536", {4096, 384}, 1536, true),
+});
+
+const AddBenchmarks kMatmulTimes({
+    matmul_case("24x256x64 by 24x64x256", {24, 256, 64}, {24, 64, 256}),
+});
+
 const AddCases kMatmul({
     matmul_case("Plain", {3, 4}, {4, 5}),
     matmul_case("Batch", {2, 3, 4, 5}, {2, 3, 5, 6}),

@@ -83,6 +83,22 @@ const AddCases kBatchNorm({
     by_column("ManyColumns", {40, 1100}, Variance::biased),
 });
 
+constexpr double kMany = 4096.0 * 1024, kFew = 512.0 * 64;
+// Forward reads and writes the rows once; backward reads two such tensors and
+// writes a third.
+const AddBenchmarks kTimes({
+    moving(of_one_input("softmax", "4096x1024", {4096, 1024}, softmax),
+           2 * kMany, 5 * kMany),
+    moving(of_one_input("log_softmax", "4096x1024", {4096, 1024}, log_softmax),
+           2 * kMany, 5 * kMany),
+    moving(norm("512x64", {512, 64}, true, true), 2 * kFew, 5 * kFew),
+    moving(norm("4096x1024", {4096, 1024}, true, true), 2 * kMany, 5 * kMany),
+    moving(by_column("512x64", {512, 64}, Variance::biased), 2 * kFew,
+           5 * kFew),
+    moving(by_column("4096x1024", {4096, 1024}, Variance::biased), 2 * kMany,
+           5 * kMany),
+});
+
 std::vector<OpCase> norms_of_lengths() {
   std::vector<OpCase> cases;
   for (std::int64_t n : kLengths)

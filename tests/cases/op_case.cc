@@ -12,12 +12,31 @@ std::vector<OpCase>& all() {
   return *cases;
 }
 
+std::vector<OpCase>& benchmarks() {
+  static auto* cases = new std::vector<OpCase>;
+  return *cases;
+}
+
 }  // namespace
 
 const std::vector<OpCase>& op_cases() { return all(); }
 
 AddCases::AddCases(std::vector<OpCase> cases) {
   for (OpCase& c : cases) all().push_back(std::move(c));
+}
+
+const std::vector<OpCase>& benchmark_cases() { return benchmarks(); }
+
+AddBenchmarks::AddBenchmarks(std::vector<OpCase> cases) {
+  for (OpCase& c : cases) benchmarks().push_back(std::move(c));
+}
+
+OpCase moving(OpCase c, double forward, double both) {
+  c.flops = 0;
+  c.bytes = 4 * forward;
+  c.with_backward = both / forward;
+  c.differentiable = both > 0;
+  return c;
 }
 
 OpCase of_one_input(const char* op, const std::string& label,

@@ -20,7 +20,11 @@ struct OpCase {
   // Fast f32 against f64 reference: |a - b| <= tolerance · max(1, max |b|), for
   // the output and for every gradient.
   double tolerance = 2e-5;
-  double flops = 0, bytes = 0;  // of the forward, for the benchmark
+  // Of the forward, for the benchmark: operations where multiply-adds are the
+  // bound, else the bytes that it has to read and write at least; and how many
+  // times as much forward and backward are together.
+  double flops = 0, bytes = 0;
+  double with_backward = 3;
   bool differentiable = true;
   // Whether the inputs may be given with strides and the values left alone: not
   // where the case itself is about strides.
@@ -37,6 +41,16 @@ const std::vector<OpCase>& op_cases();
 struct AddCases {
   explicit AddCases(std::vector<OpCase> cases);
 };
+
+// The same of sizes that are worth measuring, for the benchmark alone; labels
+// are shapes. Not differentiable: where a backward has nothing to do.
+const std::vector<OpCase>& benchmark_cases();
+struct AddBenchmarks {
+  explicit AddBenchmarks(std::vector<OpCase> cases);
+};
+// A case that memory bounds: `forward` and `both` (0: no backward) f32 numbers
+// are read or written at least.
+OpCase moving(OpCase c, double forward, double both);
 
 // A case of f on one normal input of this shape.
 OpCase of_one_input(const char* op, const std::string& label,

@@ -37,5 +37,12 @@ const AddCases kReduce({
            [](const Tensor& x) { return max(x, 0, true); }),
 });
 
+// As the gradient of a bias is made. Backward writes what forward read.
+constexpr double kMany = 4096.0 * 1536;
+const AddBenchmarks kTimes(
+    {moving(of_one_input("sum", "4096x1536 of rows", {4096, 1536},
+                         [](const Tensor& x) { return sum(x, 0); }),
+            kMany, 2 * kMany)});
+
 }  // namespace
 }  // namespace qkv::test

@@ -33,6 +33,14 @@ const AddCases kShapes({
          [](const Tensor& x) { return contiguous(transpose(x, 0, 1)); }),
 });
 
+constexpr double kMany = 16.0 * 256 * 1024;
+const AddBenchmarks kTimes({moving(
+    of_one_input("contiguous", "16x256x16x64 to heads", {16, 256, 16, 64},
+                 [](const Tensor& x) {
+                   return contiguous(transpose(x, 1, 2));
+                 }),
+    2 * kMany, 0)});
+
 OpCase joined(const char* label, Shape a, Shape b, int axis) {
   return {.op = "concat",
           .label = label,

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -42,6 +44,45 @@ TEST(Bench, AStepIsMeasuredByOperation) {
   EXPECT_EQ(rows["bound"], "memory");
   EXPECT_EQ(rows["gflops"], 0);
   EXPECT_FALSE(std::getline(lines, line));
+}
+
+// As fast as it can be: three runs a line. No time decides anything here.
+TEST(KernelsBench, MeasuresEveryCaseForwardAndBackward) {
+  const Ran ran =
+      run_shell("'" QKV_BINARY_DIR "/bin/kernels_bench' --json --seconds 0");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  std::istringstream lines(ran.out);
+  std::map<std::string, std::set<std::string>> passes;
+  for (std::string text; std::getline(lines, text);) {
+    const json line = json::parse(text);
+    const auto name = line.at("op").get<std::string>() + " " +
+                      line.at("case").get<std::string>();
+    EXPECT_TRUE(passes[name].insert(line.at("pass")).second) << text;
+    for (const char* number : {"ms", "ms_min", "percent_of_peak"}) {
+      const double value = line.at(number);  // JSON holds finite numbers only
+      EXPECT_GT(value, 0) << number << ": " << text;
+    }
+    const bool memory = line.at("bound") == "memory";
+    EXPECT_GT(line.at(memory ? "gb_per_s" : "gflops"), 0) << text;
+    EXPECT_EQ(line.at(memory ? "gflops" : "gb_per_s"), 0) << text;
+  }
+  EXPECT_GT(passes.size(), 30u);
+  int twice = 0;
+  for (const auto& [name, of] : passes) {
+    EXPECT_TRUE(of.contains("forward")) << name;
+    twice += of.contains("with backward");
+  }
+  EXPECT_GT(twice, 30);
+}
+
+TEST(KernelsBench, MeasuresWhatIsNamed) {
+  const std::string program = "'" QKV_BINARY_DIR "/bin/kernels_bench'";
+  const Ran one = run_shell(program + " scale --json --seconds 0");
+  EXPECT_EQ(std::count(one.out.begin(), one.out.end(), '\n'), 2) << one.out;
+  const Ran none = run_shell(program + " scales");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("scales"), std::string::npos) << none.err;
+  EXPECT_EQ(run_shell(program + " --seconds soon").code, 2);
 }
 
 TEST(Bench, ListsItsCasesEachOnce) {
