@@ -37,6 +37,9 @@ struct Head {
   int64_t b, h;
 };
 
+// Up to so many queries forward gives whole heads to workers, however few.
+constexpr int64_t kNearQueries = 4 * kBlock;
+
 // How the work is cut.
 struct Cut {
   explicit Cut(const AttentionShape& s)
@@ -389,10 +392,12 @@ void backward(const AttentionProblem<float>& problem,
   const bool small = s.rows() * s.keys * s.width < kSerialWork;
   if (small)
     for (int64_t n = 0; n < tasks; ++n) task(n, 0);
-  else
+  else  // heads as forward shares them out: who wrote a row has it near
     parallel_for_worker(
         tasks, task,
-        cut.parts == 1 && cut.heads >= 64 ? Schedule::even : Schedule::dynamic);
+        cut.parts == 1 && (cut.heads >= 64 || s.queries <= kNearQueries)
+            ? Schedule::even
+            : Schedule::dynamic);
   if (!gradients.dq || cut.parts == 1) return;
   if (small)
     for (int64_t n = 0; n < cut.heads * blocks; ++n) sum_up(n);
