@@ -19,6 +19,7 @@ Work step_work(const Step& step) {
   TrainConfig train;
   auto config = apply_preset(preset(step.preset), train);
   if (step.batch_size > 0) train.batch_size = step.batch_size;
+  train.grad_accumulation = 1;  // one batch, whatever the preset adds up
   config->set_vocab_size(step.vocab_size);
   // GPT-2's positions are its own, however short the text.
   if (step.preset != "gpt2") config->set_block_size(step.length);
