@@ -135,7 +135,9 @@ class Gpt(nn.Module):
         )
         self.ln_f = nn.LayerNorm(width, bias=bias)
         self.head = nn.Linear(width, vocab, bias=False)
-        if tied:
+        if tied:  # as GPT-2 begins: wider, the loss would start in the hundreds
+            for table in (self.wte, self.wpe):
+                nn.init.normal_(table.weight, std=0.02)
             self.head.weight = self.wte.weight
 
     def forward(self, ids, targets):
