@@ -26,10 +26,9 @@ Result<T> run(const std::vector<T>& x, const std::vector<T>& gamma,
   layer_norm<T>(x.data(), g, affine ? beta.data() : nullptr, rows, n, 1e-5,
                 r.y.data(), r.mean.data(), r.rstd.data());
   std::vector<T> workspace(layer_norm_backward_workspace(rows, n), nan);
-  layer_norm_backward<T>(
-      {x.data(), g, r.mean.data(), r.rstd.data(), dy.data(), rows, n,
-       r.dx.data(), workspace.data()},
-      r.dgamma.data(), r.dbeta.data());
+  layer_norm_backward<T>({x.data(), g, r.mean.data(), r.rstd.data(), dy.data(),
+                          rows, n, r.dx.data(), workspace.data()},
+                         r.dgamma.data(), r.dbeta.data());
   return r;
 }
 
