@@ -50,6 +50,7 @@ std::vector<Parameter> parameters_of(const std::vector<NamedTensor>& parameters,
       same->table |= p.table;
   }
   std::vector<Parameter> result;
+  result.reserve(unique.size());
   for (const NamedTensor& p : unique)
     result.push_back({p.name, p.tensor, decays(p, rule)});
   return result;
