@@ -1,6 +1,6 @@
 #include "cli/train_setup.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <charconv>
 #include <cmath>
@@ -11,6 +11,7 @@
 #include "cli/terminal.h"
 #include "cli/toml.h"
 #include "core/check.h"
+#include "core/fields_json.h"
 #include "core/json.h"
 
 namespace qkv::cli {
@@ -164,6 +165,27 @@ RunConfig resolve(const TrainOptions& options) {
   return config;
 }
 
+namespace {
+
+// Where the data lie may change since a run began; what is made of them may
+// not.
+void check_same_examples(data::DataConfig here, data::DataConfig there,
+                         const std::string& checkpoint) {
+  there.lines = here.lines;
+  there.text = here.text;
+  there.validation_text = here.validation_text;
+  const std::vector<std::string> differences =
+      field_differences([&](FieldVisitor& v) { visit_fields(v, here); },
+                        [&](FieldVisitor& v) { visit_fields(v, there); });
+  if (differences.empty()) return;
+  fail_input(
+      "{}: does not continue this run (here: this run, there: the checkpoint): "
+      "{}",
+      checkpoint, fmt::join(differences, "; "));
+}
+
+}  // namespace
+
 RunConfig resolve_resume(const TrainOptions& options,
                          const std::string& checkpoint) {
   for (const auto& [name, value] : {std::pair("--preset", options.preset),
@@ -189,7 +211,9 @@ RunConfig resolve_resume(const TrainOptions& options,
       json_value(saved.info, "train", nlohmann::json::object(), checkpoint),
       [&](FieldVisitor& v) { visit_fields(v, config.train); },
       checkpoint + ": train");
+  const data::DataConfig begun = config.data;
   apply_options(options, config);
+  check_same_examples(config.data, begun, checkpoint);
   config.fixed_block_size = true;
   return config;
 }

@@ -330,6 +330,9 @@ TEST_F(BadInput, AResumeUnderOtherOptionsShowsTheDifference) {
   expect_refused(run_qkv({"train", "--resume", folder / "run", "--lr", "0.25"}),
                  2, {"lr: 0.25 here, 0.0005 there"});
   expect_refused(
+      run_qkv({"train", "--resume", folder / "run", "--task-length", "9"}), 2,
+      {"run/last.safetensors", "task_length: 9 here, 0 there"});
+  expect_refused(
       run_qkv({"train", "--resume", folder / "run", "--preset", "gpt2"}), 2,
       {"--preset", "--resume"});
 }
