@@ -1,5 +1,5 @@
-// Threads. Work is cut into blocks by its shape, never by the thread count, so
-// that results do not depend on it.
+// Threads. Sums are cut by their shape, never by the thread count, so that
+// results do not depend on it; what changes no bit may be cut for the workers.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // The linear layers of a block with what stands around them, as a model calls
 // them: in one operation, unless a tap wants to see what lies between or cached
-// generation goes row by row. The results are the same to the bit.
+// generation goes on. Forward's results are the same to the bit, but for a
+// token that comes alone and goes row by row.
 #pragma once
 
 #include <initializer_list>

@@ -336,6 +336,15 @@ TEST(Attention, SizesOfZero) {
       EXPECT_EQ(got.output.shape(), q_shape);
       EXPECT_EQ(got.weights.shape(),
                 (Shape{q_shape[0], q_shape[1], q_shape[2], k_shape[2]}));
+      // Vectors of no numbers are all alike: query i of 3 sees i + 3 of 5 keys.
+      if (q_shape[3] == 0) {
+        const auto weights =
+            got.weights.detach().to(DType::f64).to_vector<double>();
+        for (std::size_t i = 0; i < weights.size(); ++i) {
+          const std::size_t seen = i / 5 % 3 + 3;
+          EXPECT_NEAR(weights[i], i % 5 < seen ? 1.0 / seen : 0, 1e-6);
+        }
+      }
       backward(sum(got.output));
       for (const Tensor& x : {q, k, v}) EXPECT_EQ(x.grad().shape(), x.shape());
       for (const Tensor& x :

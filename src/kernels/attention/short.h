@@ -1,5 +1,5 @@
-// Attention over a few positions, one head at a time without a copy of the
-// scores ever leaving the nearest cache. The tiled kernel's results, at half
+// Attention over a few positions, four heads side by side, without the scores
+// ever leaving the nearest cache. The tiled kernel's results, at half
 // its cost where a block of it would be nearly empty.
 #pragma once
 
@@ -11,7 +11,8 @@ inline constexpr std::int64_t kShort = 16;
 inline constexpr std::int64_t kShortWidth = 64;
 
 inline bool is_short(const AttentionShape& s) {
-  return s.queries <= kShort && s.keys <= kShort && s.width <= kShortWidth;
+  return s.queries > 0 && s.queries <= kShort && s.keys <= kShort &&
+         s.width > 0 && s.width <= kShortWidth;
 }
 // As attention_flash and attention_flash_backward, without a workspace.
 void attention_short(const AttentionProblem<float>& problem,
