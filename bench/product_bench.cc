@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "kernels/gemm/gemm.h"
 #include "kernels/peak/peak.h"
+#include "ops/linear_products.h"
 #include "qkv/runtime.h"
 #include "qkv/tensor.h"
 
@@ -71,45 +71,7 @@ void measure(const Linear& l) {
   const auto row = [&](Tensor& t, int64_t block) {
     return t.data<float>() + block * l.rows * t.dim(1);
   };
-  const auto product = [](const kernels::Gemm<float>& g) {
-    Tensor room = Tensor::empty({kernels::gemm_workspace(g)});
-    kernels::gemm(g, room.data<float>());
-  };
-  const auto forward = [&](int64_t block) {
-    product({.trans_b = true,
-             .m = l.rows,
-             .n = l.out,
-             .k = l.in,
-             .a = row(x, block),
-             .lda = l.in,
-             .b = w.data<float>(),
-             .ldb = l.in,
-             .c = row(y, block),
-             .ldc = l.out});
-  };
-  const auto to_input = [&](int64_t block) {
-    product({.m = l.rows,
-             .n = l.in,
-             .k = l.out,
-             .a = row(y, block),
-             .lda = l.out,
-             .b = w.data<float>(),
-             .ldb = l.in,
-             .c = row(x, block),
-             .ldc = l.in});
-  };
-  const auto to_weight = [&](int64_t block) {
-    product({.trans_a = true,
-             .m = l.out,
-             .n = l.in,
-             .k = l.rows,
-             .a = row(y, block),
-             .lda = l.out,
-             .b = row(x, block),
-             .ldb = l.in,
-             .c = dw.data<float>(),
-             .ldc = l.in});
-  };
+  const LinearProducts<float> products{w.data<float>(), l.in, l.out};
   const double work = 2.0 * static_cast<double>(l.rows * l.in * l.out);
   const auto print = [&](const char* what, const auto& run) {
     x.fill(0.5);
@@ -123,9 +85,15 @@ void measure(const Linear& l) {
     fmt::print("{:>5} rows {:>5} -> {:<5} {:<16} {:>6.1f} {:>10.1f}\n", l.rows,
                l.in, l.out, what, hot, fresh);
   };
-  print("forward", forward);
-  print("to the input", to_input);
-  print("to the weight", to_weight);
+  print("forward", [&](int64_t block) {
+    products.forward(row(x, block), l.rows, nullptr, row(y, block));
+  });
+  print("to the input", [&](int64_t block) {
+    products.to_input(row(y, block), l.rows, row(x, block));
+  });
+  print("to the weight", [&](int64_t block) {
+    products.to_weight(row(y, block), row(x, block), l.rows, dw.data<float>());
+  });
 }
 
 }  // namespace

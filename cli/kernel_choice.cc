@@ -14,11 +14,8 @@
 namespace qkv::cli {
 namespace {
 
-KernelChoice attention_choice(std::string work, const AttentionShape& s,
-                              double dropout) {
-  AttentionOptions options{.mask = Mask::causal()};
-  options.dropout = dropout;
-  const AttentionChoice choice = choose_attention(s, options);
+KernelChoice attention_choice(std::string work, const AttentionShape& s) {
+  const AttentionChoice choice = choose_attention(s, {.mask = Mask::causal()});
   if (choice.kernel == AttentionKernel::reference)
     return {std::move(work), "row by row", std::string(choice.reason)};
   if (kernels::is_short({s.batch, s.heads, s.queries, s.keys, s.width}))
@@ -50,7 +47,7 @@ std::vector<KernelChoice> kernels_here() {
   constexpr std::int64_t kLong = 256, kWidth = 64;
   const auto attention = [](const char* work, std::int64_t length,
                             DType dtype) {
-    return attention_choice(work, {1, 1, length, length, kWidth, dtype}, 0);
+    return attention_choice(work, {1, 1, length, length, kWidth, dtype});
   };
   return {attention("attention", kLong, DType::f32),
           attention("attention_short", kernels::kShort, DType::f32),
@@ -76,11 +73,9 @@ std::vector<KernelChoice> kernels_of(LanguageModel& model) {
     const auto heads = fields.value("n_head", std::int64_t{1});
     const std::int64_t length = model.block_size();
     choices.push_back(
-        attention_choice("attention",
-                         {1, heads, length, length,
-                          fields.value("n_embd", std::int64_t{1}) /
-                              std::max<std::int64_t>(heads, 1)},
-                         fields.value("attn_dropout", 0.0)));
+        attention_choice("attention", {1, heads, length, length,
+                                       fields.value("n_embd", std::int64_t{1}) /
+                                           std::max<std::int64_t>(heads, 1)}));
   }
   const bool fused =
       any({"norm_linear", "linear_residual", "activation_linear_residual"});

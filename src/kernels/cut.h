@@ -14,6 +14,10 @@ namespace qkv::kernels {
 inline constexpr std::int64_t kSerialCost = 32768;
 inline constexpr std::int64_t kBlockCost = 8192;
 
+// Rows that a sum over rows adds together at least: the sums of such chunks are
+// then added in order.
+inline constexpr std::int64_t kRowChunk = 32;
+
 // body(begin, end) over [0, rows), each row worth row_cost.
 inline void for_rows(std::int64_t rows, std::int64_t row_cost,
                      FunctionRef<void(std::int64_t, std::int64_t)> body) {

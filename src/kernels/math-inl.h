@@ -75,21 +75,25 @@ HWY_INLINE Vec exp_nonpositive(Vec x) {
   return hn::IfThenZeroElse(hn::Lt(x, least), y);
 }
 
-// 2ˣ for x <= 0, relative error 1.7e-7; 0 below -100, so that no product with
-// it becomes subnormal. Adding 1.5·2²³ rounds to the nearest whole n and leaves
-// it in the low bits; the 127 in the same constant makes them the exponent of
-// 2ⁿ. 2^(x-n) by a polynomial of degree 5 with value 1 at 0, its largest
-// relative error least (Lawson's iteration). NaN stays NaN: it compares false,
-// and the polynomial carries it.
-HWY_INLINE Vec exp2_nonpositive(Vec x) {
-  const Vec magic = set(0x1.8p23f + 127.0f);
+inline constexpr float kLog2E = 1.44269504f;
+
+// 2ˣ for x up to 126, 3.5 ulp; 0 from -99.5 down, so that no
+// product with it becomes subnormal. Adding 1.5·2²³ rounds to the nearest whole
+// n and leaves it in the low bits; the 100 in the same constant makes them the
+// exponent of 2^(n-27), which for n = -100 is that of 0. 2^(x-n) times 2²⁷ by a
+// polynomial of degree 5 with value 2²⁷ at 0, its largest relative error least
+// (Lawson's iteration). NaN stays NaN: Max returns its second operand then, and
+// the polynomial carries it.
+HWY_INLINE Vec exp2(Vec x) {
+  const Vec magic = set(0x1.8p23f + 100.0f);
+  x = hn::Max(set(-100.0f), x);
   const Vec shifted = hn::Add(x, magic);
   const Vec f = hn::Sub(x, hn::Sub(shifted, magic));
-  const Vec p = polynomial(f, 1.0f, 0x1.62e42ap-1f, 0x1.ebf9bcp-3f,
-                           0x1.c6b752p-5f, 0x1.3cea88p-7f, 0x1.5bba14p-10f);
+  const Vec p = polynomial(f, 0x1p+27f, 0x1.62e42ap+26f, 0x1.ebf9bcp+24f,
+                           0x1.c6b752p+22f, 0x1.3cea88p+20f, 0x1.5bba14p+17f);
   const Vec power =
       hn::BitCast(F32(), hn::ShiftLeft<23>(hn::BitCast(I32(), shifted)));
-  return hn::IfThenZeroElse(hn::Lt(x, set(-100.0f)), hn::Mul(p, power));
+  return hn::Mul(p, power);
 }
 
 // ln x; -infinity at 0, NaN below. 1 ulp.

@@ -33,7 +33,7 @@ inline NormWeights weights_of(const LayerNorm& norm) {
   return {norm.weight, norm.bias, norm.eps};
 }
 
-// What Dropout::forward would draw in this context.
+// What dropout draws in this context; p is 0 where it does nothing.
 inline DropoutDraw draw_of(const Dropout& dropout, const Context& context) {
   if (!context.training || dropout.p == 0) return {};
   if (!context.rng)

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "nn/fused_in.h"
 #include "nn/linear_in.h"
 #include "qkv/autograd.h"
 #include "qkv/ops.h"
@@ -88,10 +89,8 @@ Dropout::Dropout(double probability) : p(probability) {
 }
 
 Tensor Dropout::forward(const Tensor& x, const Context& context) const {
-  if (!context.training || p == 0) return x;
-  if (!context.rng)
-    fail_input("[dropout] training needs Context::rng at '{}'", path());
-  return dropout(x, p, *context.rng, stream());
+  const DropoutDraw draw = draw_of(*this, context);
+  return draw.p == 0 ? x : dropout(x, draw.p, draw.rng, draw.stream);
 }
 
 }  // namespace qkv::nn

@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
+#include "core/divide.h"
 #include "core/parallel.h"
+#include "kernels/cut.h"
 #include "kernels/elementwise/dropout.h"
 #include "kernels/elementwise/reduce.h"
 #include "kernels/elementwise/scale.h"
+#include "kernels/gemm/cut_gemm.h"
 #include "kernels/norm/layer_norm.h"
 #include "ops/common.h"
-#include "ops/gemm.h"
+#include "ops/linear.h"
+#include "ops/linear_products.h"
 
 namespace qkv {
 namespace {
@@ -40,35 +45,37 @@ struct Call {
 };
 
 template <class T>
-T* data_or_null(const Tensor& t) {
-  return t ? const_cast<Tensor&>(t).data<T>() : nullptr;
+const T* data_or_null(const Tensor& t) {
+  return t ? t.data<T>() : nullptr;
+}
+template <class T>
+T* data_or_null(Tensor& t) {
+  return t ? t.data<T>() : nullptr;
+}
+
+template <class T>
+LinearProducts<T> products_of(const Call& c) {
+  return {c.weight.data<T>(), c.in(), c.out()};
 }
 
 // Rows are cut for the threads: no bit depends on it, since a row's result does
 // not depend on its neighbours, and sums over rows are made of chunks.
-constexpr std::int64_t kChunk = kernels::kNormChunk;
+constexpr std::int64_t kChunk = kernels::kRowChunk;
 struct RowCut {
   std::int64_t rows, size, blocks;
 
   RowCut(std::int64_t rows, std::int64_t in, std::int64_t out) : rows(rows) {
-    constexpr std::int64_t kWorkerWork = 1 << 18;  // worth a thread: 2 µs
     // What is read and written of a block's rows stays in a core's cache; each
     // block copies the weight, so it should not be small either.
     constexpr std::int64_t kMostNumbers = 3 << 17;
     const std::int64_t most = std::clamp<std::int64_t>(
         kMostNumbers / std::max<std::int64_t>(in + out, 1), 256, 512);
-    const double worth = static_cast<double>(rows) * static_cast<double>(in) *
-                         static_cast<double>(out) / kWorkerWork;
     const std::int64_t workers =
-        static_cast<std::int64_t>(std::clamp<double>(worth, 1, free_workers()));
-    const std::int64_t parts = round_up(round_up(rows, most) / most, workers);
-    size = std::max(
-        round_up((rows + parts - 1) / std::max<std::int64_t>(parts, 1), kChunk),
-        kChunk);
-    blocks = (rows + size - 1) / size;
-  }
-  static std::int64_t round_up(std::int64_t n, std::int64_t step) {
-    return (n + step - 1) / step * step;
+        kernels::worth_workers(rows, in, out, free_workers());
+    const std::int64_t parts =
+        round_up(std::max<std::int64_t>(ceil_div(rows, most), 1), workers);
+    size = std::max(round_up(ceil_div(rows, parts), kChunk), kChunk);
+    blocks = ceil_div(rows, size);
   }
 
   // body(begin, end, worker).
@@ -84,9 +91,10 @@ struct RowCut {
 };
 
 // What the product reads of rows begin … end - 1: x itself, or made in `room`.
+// A norm's mean and rstd go to (rows), unless they are null.
 template <class T>
 const T* before_product(const Call& c, std::int64_t begin, std::int64_t end,
-                        T* room, bool keep_statistics) {
+                        T* room, T* mean = nullptr, T* rstd = nullptr) {
   const std::int64_t in = c.in();
   const T* x = c.x.data<T>() + begin * in;
   switch (c.before) {
@@ -95,14 +103,12 @@ const T* before_product(const Call& c, std::int64_t begin, std::int64_t end,
     case Before::activation:
       kernels::activation<T>(c.activation, x, (end - begin) * in, room);
       return room;
-    case Before::norm: {
-      T* mean = keep_statistics ? data_or_null<T>(c.mean) + begin : nullptr;
-      T* rstd = keep_statistics ? data_or_null<T>(c.rstd) + begin : nullptr;
+    case Before::norm:
       kernels::layer_norm<T>(x, data_or_null<T>(c.gamma),
                              data_or_null<T>(c.beta), end - begin, in, c.eps,
-                             room, mean, rstd);
+                             room, mean ? mean + begin : nullptr,
+                             rstd ? rstd + begin : nullptr);
       return room;
-    }
   }
   return nullptr;
 }
@@ -117,26 +123,21 @@ void apply_dropout(const Call& c, const T* from, std::int64_t begin,
 }
 
 template <class T>
-void forward(const Call& c, Tensor& y) {
+void forward(Call& c, Tensor& y) {
   const std::int64_t in = c.in(), out = c.out();
   const RowCut cut(c.rows(), in, out);
   Tensor rooms;
   if (c.before != Before::nothing)
     rooms = Tensor::empty({worker_count(), cut.size, in}, y.dtype());
   T* const to = y.data<T>();
+  T* const mean = data_or_null<T>(c.mean);
+  T* const rstd = data_or_null<T>(c.rstd);
   cut.run([&](std::int64_t begin, std::int64_t end, int worker) {
     T* room = rooms ? rooms.data<T>() + worker * cut.size * in : nullptr;
-    run_gemm<T>({.trans_b = true,
-                 .m = end - begin,
-                 .n = out,
-                 .k = in,
-                 .a = before_product<T>(c, begin, end, room, true),
-                 .lda = in,
-                 .b = c.weight.data<T>(),
-                 .ldb = in,
-                 .c = to + begin * out,
-                 .ldc = out,
-                 .bias = data_or_null<T>(c.bias)});
+    const T* a = before_product<T>(c, begin, end, room, mean, rstd);
+    products_of<T>(c).forward(a, end - begin,
+                              data_or_null<T>(std::as_const(c.bias)),
+                              to + begin * out);
     if (c.dropout.p > 0) apply_dropout<T>(c, to, begin, end, to);
     if (c.residual)
       kernels::add_scaled<T>(c.residual.data<T>() + begin * out, T(1),
@@ -169,7 +170,7 @@ class Backward {
     if (c.before != Before::nothing && inputs.wants(kWeight))
       product_input_ = Tensor::empty({rows, in}, dtype);
     if (inputs.wants(kBias))
-      bias_parts_ = Tensor::empty({(rows + kChunk - 1) / kChunk, out}, dtype);
+      bias_parts_ = Tensor::empty({ceil_div(rows, kChunk), out}, dtype);
     if (norm_)
       norm_parts_ = Tensor::empty(
           {kernels::layer_norm_backward_workspace(rows, in)}, dtype);
@@ -185,7 +186,7 @@ class Backward {
       const bool both = c_.before == Before::activation && wants_rows_;
       if (inputs_.wants(kWeight) && !both)
         before_product<T>(c_, begin, end,
-                          product_input_.data<T>() + begin * c_.in(), false);
+                          product_input_.data<T>() + begin * c_.in());
       if (wants_rows_) rows_backward(begin, end, worker);
     });
     if (sum_)
@@ -204,15 +205,7 @@ class Backward {
     const std::int64_t in = c_.in(), out = c_.out(), count = end - begin;
     T* d = sum_ ? rooms_.data<T>() + worker * cut_.size * in
                 : dx_.data<T>() + begin * in;
-    run_gemm<T>({.m = count,
-                 .n = in,
-                 .k = out,
-                 .a = dz_.data<T>() + begin * out,
-                 .lda = out,
-                 .b = c_.weight.data<T>(),
-                 .ldb = in,
-                 .c = d,
-                 .ldc = in});
+    products_of<T>(c_).to_input(dz_.data<T>() + begin * out, count, d);
     const T* x = c_.x.data<T>() + begin * in;
     if (c_.before == Before::activation)
       kernels::activation_backward<T>(
@@ -246,29 +239,17 @@ class Backward {
     Tensor dgamma, dbeta;
     if (inputs_.wants(kGamma)) dgamma = Tensor::empty({in}, dz_.dtype());
     if (inputs_.wants(kBeta)) dbeta = Tensor::empty({in}, dz_.dtype());
-    kernels::LayerNormBackward<T> sums{};
-    sums.rows = c_.rows();
-    sums.n = in;
-    sums.workspace = norm_parts_.data<T>();
-    kernels::layer_norm_backward_sums<T>(sums, data_or_null<T>(dgamma),
+    kernels::layer_norm_backward_sums<T>(norm_parts_.data<T>(), c_.rows(), in,
+                                         data_or_null<T>(dgamma),
                                          data_or_null<T>(dbeta));
     if (dgamma) inputs_.add(kGamma, std::move(dgamma));
     if (dbeta) inputs_.add(kBeta, std::move(dbeta));
   }
 
-  void give_weight() {  // dW = dzᵀ · what the product read
-    const std::int64_t in = c_.in(), out = c_.out();
-    Tensor dw = Tensor::empty({out, in}, dz_.dtype());
-    run_gemm<T>({.trans_a = true,
-                 .m = out,
-                 .n = in,
-                 .k = c_.rows(),
-                 .a = dz_.data<T>(),
-                 .lda = out,
-                 .b = product_input_.data<T>(),
-                 .ldb = in,
-                 .c = dw.data<T>(),
-                 .ldc = in});
+  void give_weight() {
+    Tensor dw = Tensor::empty(c_.weight.shape(), dz_.dtype());
+    products_of<T>(c_).to_weight(dz_.data<T>(), product_input_.data<T>(),
+                                 c_.rows(), dw.data<T>());
     inputs_.add(kWeight, std::move(dw));
   }
 
@@ -295,10 +276,7 @@ class Backward {
 };
 
 void check(std::string_view op, const Call& c) {
-  check_same_type(op, c.x, c.weight);
-  if (c.weight.rank() != 2 || c.x.rank() < 1 || c.x.dim(-1) != c.weight.dim(1))
-    fail_input("[{}] input {} does not fit weight {}", op, c.x.shape().str(),
-               c.weight.shape().str());
+  check_linear(op, c.x, c.weight, c.bias);
   const auto check = [&](const char* what, const Tensor& t,
                          const Shape& shape) {
     if (!t) return;
@@ -309,7 +287,6 @@ void check(std::string_view op, const Call& c) {
   };
   check("norm weight", c.gamma, {c.in()});
   check("norm bias", c.beta, {c.in()});
-  check("bias", c.bias, {c.out()});
   check("residual", c.residual, c.x.shape().with(-1, c.out()));
   if (!(c.dropout.p >= 0 && c.dropout.p < 1))
     fail_input("[{}] dropout must be at least 0 and below 1, not {}", op,
@@ -339,30 +316,38 @@ Tensor run(const Op& op, Call c) {
   return y;
 }
 
+Call call_of(Before before, const Tensor& x, const LinearWeights& linear) {
+  Call c;
+  c.before = before;
+  c.x = x;
+  c.weight = linear.weight;
+  c.bias = linear.bias;
+  return c;
+}
+
+Tensor run_residual(const Op& op, Call c, const DropoutDraw& dropout,
+                    const Tensor& residual) {
+  if (!residual) fail_input("[{}] the residual is undefined", op.name());
+  c.dropout = dropout;
+  c.residual = residual;
+  return run(op, std::move(c));
+}
+
 }  // namespace
 
 Tensor norm_linear(const Tensor& x, const NormWeights& norm,
                    const LinearWeights& linear) {
-  Call c;
-  c.before = Before::norm;
+  Call c = call_of(Before::norm, x, linear);
   c.eps = norm.eps;
-  c.x = x;
   c.gamma = norm.weight;
   c.beta = norm.bias;
-  c.weight = linear.weight;
-  c.bias = linear.bias;
   return run(kNormLinear, std::move(c));
 }
 
 Tensor linear_residual(const Tensor& x, const LinearWeights& linear,
                        const DropoutDraw& dropout, const Tensor& residual) {
-  Call c;
-  c.x = x;
-  c.weight = linear.weight;
-  c.bias = linear.bias;
-  c.dropout = dropout;
-  c.residual = residual;
-  return run(kLinearResidual, std::move(c));
+  return run_residual(kLinearResidual, call_of(Before::nothing, x, linear),
+                      dropout, residual);
 }
 
 Tensor activation_linear_residual(kernels::Activation f, const Tensor& x,
@@ -373,15 +358,10 @@ Tensor activation_linear_residual(kernels::Activation f, const Tensor& x,
     fail_internal(
         "[activation_linear_residual] this function's backward reads "
         "its output, which is not kept");
-  Call c;
-  c.before = Before::activation;
+  Call c = call_of(Before::activation, x, linear);
   c.activation = f;
-  c.x = x;
-  c.weight = linear.weight;
-  c.bias = linear.bias;
-  c.dropout = dropout;
-  c.residual = residual;
-  return run(kActivationLinearResidual, std::move(c));
+  return run_residual(kActivationLinearResidual, std::move(c), dropout,
+                      residual);
 }
 
 }  // namespace qkv

@@ -7,7 +7,8 @@
 #include "kernels/elementwise/scale.h"
 #include "kernels/loss/cross_entropy.h"
 #include "ops/common.h"
-#include "ops/gemm.h"
+#include "ops/linear.h"
+#include "ops/linear_products.h"
 #include "ops/targets.h"
 
 namespace qkv {
@@ -51,20 +52,11 @@ void run(const Problem& p, Tensor& losses, Saved* gradients) {
   }
   const T* bias = p.bias ? p.bias.data<T>() : nullptr;
   const T scale = p.counted > 0 ? T(1) / static_cast<T>(p.counted) : T(0);
+  const LinearProducts<T> products{p.weight.data<T>(), p.width, p.classes};
   for (std::int64_t begin = 0; begin < p.rows; begin += chunk) {
     const std::int64_t rows = std::min(chunk, p.rows - begin);
     const T* x = p.x.data<T>() + begin * p.width;
-    run_gemm<T>({.trans_b = true,
-                 .m = rows,
-                 .n = p.classes,
-                 .k = p.width,
-                 .a = x,
-                 .lda = p.width,
-                 .b = p.weight.data<T>(),
-                 .ldb = p.width,
-                 .c = logits.data<T>(),
-                 .ldc = p.classes,
-                 .bias = bias});
+    products.forward(x, rows, bias, logits.data<T>());
     const kernels::CrossEntropy<T> loss{logits.data<T>(),
                                         rows,
                                         p.classes,
@@ -77,28 +69,12 @@ void run(const Problem& p, Tensor& losses, Saved* gradients) {
     }
     kernels::cross_entropy_with_gradient<T>(
         loss, scale, losses.data<T>() + begin, logits.data<T>());
-    if (gradients->dx)  // dx = dlogits W
-      run_gemm<T>({.m = rows,
-                   .n = p.width,
-                   .k = p.classes,
-                   .a = logits.data<T>(),
-                   .lda = p.classes,
-                   .b = p.weight.data<T>(),
-                   .ldb = p.width,
-                   .c = gradients->dx.data<T>() + begin * p.width,
-                   .ldc = p.width});
-    if (gradients->dw)  // dW += dlogitsᵀ x
-      run_gemm<T>({.trans_a = true,
-                   .m = p.classes,
-                   .n = p.width,
-                   .k = rows,
-                   .a = logits.data<T>(),
-                   .lda = p.classes,
-                   .b = x,
-                   .ldb = p.width,
-                   .beta = begin == 0 ? T(0) : T(1),
-                   .c = gradients->dw.data<T>(),
-                   .ldc = p.width});
+    if (gradients->dx)
+      products.to_input(logits.data<T>(), rows,
+                        gradients->dx.data<T>() + begin * p.width);
+    if (gradients->dw)
+      products.to_weight(logits.data<T>(), x, rows, gradients->dw.data<T>(),
+                         begin == 0 ? T(0) : T(1));
     if (gradients->db) {
       kernels::sum_axis<T>(logits.data<T>(), 1, rows, p.classes, part.data<T>(),
                            work.data<T>());
@@ -119,16 +95,7 @@ std::int64_t head_loss_chunk(std::int64_t classes) {
 
 Loss head_loss(const Tensor& x, const Tensor& weight, const Tensor& bias,
                const Tensor& targets, std::int64_t ignore) {
-  check_same_type("head_loss", x, weight);
-  if (weight.rank() != 2 || x.rank() < 1 || x.dim(-1) != weight.dim(1))
-    fail_input("[head_loss] input {} does not fit weight {}", x.shape().str(),
-               weight.shape().str());
-  if (bias) {
-    check_same_type("head_loss", x, bias);
-    if (bias.shape() != Shape{weight.dim(0)})
-      fail_input("[head_loss] bias {} does not fit weight {}",
-                 bias.shape().str(), weight.shape().str());
-  }
+  check_linear("head_loss", x, weight, bias);
   const std::int64_t rows = rows_of(x), classes = weight.dim(0);
   const Targets checked =
       checked_targets("head_loss", targets, rows, classes, ignore);

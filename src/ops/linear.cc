@@ -4,25 +4,12 @@
 #include "kernels/elementwise/reduce.h"
 #include "kernels/gemm/rows_times_weight.h"
 #include "ops/common.h"
-#include "ops/gemm.h"
+#include "ops/linear_products.h"
 
 namespace qkv {
 namespace {
 
 const Op kLinear("linear");
-
-void check(std::string_view op, const Tensor& x, const Tensor& weight,
-           const Tensor& bias) {
-  check_same_type(op, x, weight);
-  if (weight.rank() != 2 || x.rank() < 1 || x.dim(-1) != weight.dim(1))
-    fail_input("[{}] input {} does not fit weight {}", op, x.shape().str(),
-               weight.shape().str());
-  if (!bias) return;
-  check_same_type(op, weight, bias);
-  if (bias.shape() != Shape{weight.dim(0)})
-    fail_input("[{}] bias {} does not fit weight {}", op, bias.shape().str(),
-               weight.shape().str());
-}
 
 struct Saved {
   Tensor x, weight;
@@ -32,31 +19,15 @@ template <class T>
 void linear_backward(const Saved& saved, const Tensor& dy, Gradients& inputs) {
   const std::int64_t rows = rows_of(saved.x);
   const std::int64_t in = saved.weight.dim(1), out = saved.weight.dim(0);
-  if (inputs.wants(0)) {  // dx = dy W
+  const LinearProducts<T> products{saved.weight.data<T>(), in, out};
+  if (inputs.wants(0)) {
     Tensor dx = Tensor::empty(saved.x.shape(), dy.dtype());
-    run_gemm<T>({.m = rows,
-                 .n = in,
-                 .k = out,
-                 .a = dy.data<T>(),
-                 .lda = out,
-                 .b = saved.weight.data<T>(),
-                 .ldb = in,
-                 .c = dx.data<T>(),
-                 .ldc = in});
+    products.to_input(dy.data<T>(), rows, dx.data<T>());
     inputs.add(0, std::move(dx));
   }
-  if (inputs.wants(1)) {  // dW = dyᵀ x
+  if (inputs.wants(1)) {
     Tensor dw = Tensor::empty(saved.weight.shape(), dy.dtype());
-    run_gemm<T>({.trans_a = true,
-                 .m = out,
-                 .n = in,
-                 .k = rows,
-                 .a = dy.data<T>(),
-                 .lda = out,
-                 .b = saved.x.data<T>(),
-                 .ldb = in,
-                 .c = dw.data<T>(),
-                 .ldc = in});
+    products.to_weight(dy.data<T>(), saved.x.data<T>(), rows, dw.data<T>());
     inputs.add(1, std::move(dw));
   }
   if (inputs.wants(2)) {  // db = Σ rows of dy
@@ -71,25 +42,29 @@ void linear_backward(const Saved& saved, const Tensor& dy, Gradients& inputs) {
 
 }  // namespace
 
+void check_linear(std::string_view op, const Tensor& x, const Tensor& weight,
+                  const Tensor& bias) {
+  check_same_type(op, x, weight);
+  if (weight.rank() != 2 || x.rank() < 1 || x.dim(-1) != weight.dim(1))
+    fail_input("[{}] input {} does not fit weight {}", op, x.shape().str(),
+               weight.shape().str());
+  if (!bias) return;
+  check_same_type(op, weight, bias);
+  if (bias.shape() != Shape{weight.dim(0)})
+    fail_input("[{}] bias {} does not fit weight {}", op, bias.shape().str(),
+               weight.shape().str());
+}
+
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  check("linear", x, weight, bias);
+  check_linear("linear", x, weight, bias);
   const Tensor px = packed(x), pw = packed(weight);
   const std::int64_t rows = rows_of(x), in = weight.dim(1), out = weight.dim(0);
   Tensor y = Tensor::empty(x.shape().with(-1, out), x.dtype());
   with_compute_type(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Tensor pb = bias ? packed(bias) : Tensor();
-    run_gemm<T>({.trans_b = true,
-                 .m = rows,
-                 .n = out,
-                 .k = in,
-                 .a = px.data<T>(),
-                 .lda = in,
-                 .b = pw.data<T>(),
-                 .ldb = in,
-                 .c = y.data<T>(),
-                 .ldc = out,
-                 .bias = bias ? pb.data<T>() : nullptr});
+    LinearProducts<T>{pw.data<T>(), in, out}.forward(
+        px.data<T>(), rows, bias ? pb.data<T>() : nullptr, y.data<T>());
     record(kLinear, y, {x, weight, bias}, Saved{px, pw}, linear_backward<T>);
   });
   return y;
@@ -97,7 +72,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 
 Tensor linear_by_rows(const Tensor& x, const Tensor& weight,
                       const Tensor& bias) {
-  check("linear_by_rows", x, weight, bias);
+  check_linear("linear_by_rows", x, weight, bias);
   if (needs_record({&x, &weight, &bias}))
     fail_internal("[linear_by_rows] records no history; use NoGrad");
   const Tensor px = packed(x), pw = packed(weight);

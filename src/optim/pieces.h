@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/divide.h"
 #include "core/parallel.h"
 #include "core/pool.h"
 #include "qkv/optim.h"
@@ -29,7 +30,7 @@ inline Pieces pieces_of(const std::vector<Parameter>& parameters) {
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (has_gradient(i))
       count += static_cast<std::size_t>(
-          (parameters[i].tensor.numel() + kPiece - 1) / kPiece);
+          ceil_div(parameters[i].tensor.numel(), kPiece));
   Pieces pieces;
   pieces.reserve(count);
   for (std::size_t i = 0; i < parameters.size(); ++i) {

@@ -106,6 +106,8 @@ TEST(Activation, FarOutNumbersAndNaN) {
         EXPECT_EQ(value(gelu, -100), 0);
         EXPECT_EQ(slope(gelu, 100), 1);
         EXPECT_EQ(slope(gelu, -100), 0);
+        EXPECT_EQ(slope(gelu, 1e18f), 1);
+        EXPECT_EQ(slope(gelu, -1e18f), 0);
         EXPECT_EQ(value(gelu, 1e18f), 1e18f);
       }
       EXPECT_EQ(slope(Activation::relu, 0), 0);

@@ -26,6 +26,8 @@ void apply(int function, const float* x, std::int64_t n, float* y) {
     if (function == 3) out = tanh(v);
     if (function == 4) out = erf(v);
     if (function == 5) out = sigmoid(v);
+    if (function == 6) out = exp2(v);
+    if (function == 7) out = quotient(set(1.0f), v);
     store(out, y + i, lanes);
   });
 }
@@ -55,6 +57,8 @@ const Function kFunctions[] = {
     {"erf", 4, [](double x) { return std::erf(x); }, 1, -kInfinity, kInfinity},
     {"sigmoid", 5, [](double x) { return 1 / (1 + std::exp(-x)); }, 2.5,
      -87.33f, kInfinity},
+    {"exp2", 6, [](double x) { return std::exp2(x); }, 3.5, -99.49f, 126},
+    {"quotient", 7, [](double x) { return 1 / x; }, 1, 1, 0x1p64f},
 };
 
 std::vector<float> run(int function, const std::vector<float>& x) {

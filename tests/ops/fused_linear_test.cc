@@ -120,6 +120,28 @@ TEST(FusedLinear, AddsToWhatItsInputHasCollected) {
   }
 }
 
+// The same where rows are cut for several workers, each with a room of its own.
+TEST(FusedLinear, WhatItsInputHasCollectedDoesNotDependOnTheThreads) {
+  struct Restore {
+    int threads = runtime::threads();
+    ~Restore() { runtime::set_threads(threads); }
+  } restore;
+  for (const Pair& pair : kPairs) {
+    SCOPED_TRACE(pair.name);
+    const auto run = [&](int threads) {
+      runtime::set_threads(threads);
+      Inputs inputs({700, 65}, 65, DType::f32);
+      const Tensor leaf = inputs.x;
+      inputs.x = scale(leaf, 2);
+      const Tensor around = add(inputs.x, pair.fused(inputs));
+      backward(sum(mul(around, around)));
+      return leaf.grad();
+    };
+    const Tensor one = run(1);
+    for (int threads : {2, 3}) EXPECT_TRUE(same_bits(run(threads), one));
+  }
+}
+
 TEST(FusedLinear, RefusesWhatDoesNotFit) {
   const Inputs i({4, 8}, 6, DType::f32);
   const auto message = [](auto&& f) -> std::string {
@@ -139,6 +161,10 @@ TEST(FusedLinear, RefusesWhatDoesNotFit) {
             }),
             "[linear_residual] residual (4,8) does not fit input (4,8) and "
             "weight (6,8)");
+  EXPECT_EQ(message([&] {
+              linear_residual(i.x, {i.weight, i.bias}, {}, {});
+            }),
+            "[linear_residual] the residual is undefined");
   EXPECT_EQ(message([&] {
               linear_residual(i.x, {i.weight, i.bias}, {1.0}, i.residual);
             }),

@@ -21,7 +21,6 @@ using std::int64_t;
 constexpr float kSqrt2OverPi = 0.79788456080286535588f;  // √(2/π)
 constexpr float kGeluCubic = 0.044715f;
 constexpr float kInvSqrt2Pi = 0.39894228040143267794f;  // 1/√(2π)
-constexpr float kLog2E = 1.44269504f;
 
 // f and f' at the same place: most of the work is the same.
 struct ValueAndSlope {
@@ -34,12 +33,13 @@ HWY_INLINE ValueAndSlope gelu_tanh(Vec x) {
   constexpr float kLinear = 2 * kSqrt2OverPi, kCubic = kLinear * kGeluCubic;
   const Vec square = hn::Mul(x, x), one = set(1.0f);
   const Vec w = hn::Mul(x, hn::MulAdd(square, set(kCubic), set(kLinear)));
-  const Vec e = exp2_nonpositive(hn::Mul(hn::Abs(w), set(-kLog2E)));
+  const Vec e = exp2(hn::Mul(hn::Abs(w), set(-kLog2E)));
   const Vec above = hn::IfThenElse(hn::Lt(w, hn::Zero(F32())), e, one);
   const Vec s = quotient(above, hn::Add(one, e));
   const Vec rise = hn::MulAdd(square, set(3 * kCubic), set(kLinear));
-  const Vec bend = hn::Mul(hn::Mul(x, rise), hn::Sub(one, s));
-  return {hn::Mul(x, s), hn::MulAdd(s, bend, s)};
+  // σ(1-σ) is 0 far out, before x·w' could overflow.
+  const Vec bend = hn::Mul(x, hn::Mul(s, hn::Sub(one, s)));
+  return {hn::Mul(x, s), hn::MulAdd(bend, rise, s)};
 }
 
 // x·Φ(x). Φ(-a) = e^(-a²/2)·P(t), t = 1/(1 + 0.3a), P fitted to a relative
@@ -48,8 +48,7 @@ HWY_INLINE ValueAndSlope gelu_tanh(Vec x) {
 HWY_INLINE ValueAndSlope gelu_erf(Vec x) {
   // Beyond 14 nothing is left of the tail, and 1/(1 + ∞) would spoil it.
   const Vec a = hn::Min(set(14.0f), hn::Abs(x)), one = set(1.0f);
-  const Vec bell =
-      exp2_nonpositive(hn::Mul(hn::Mul(a, a), set(-0.5f * kLog2E)));
+  const Vec bell = exp2(hn::Mul(hn::Mul(a, a), set(-0.5f * kLog2E)));
   const Vec t = quotient(one, hn::MulAdd(a, set(0.3f), one));
   const Vec p = polynomial(t, 7.168838e-06f, 0.11948769f, 0.12192032f,
                            0.094683655f, 0.1425351f, -0.076505706f, 0.22865924f,

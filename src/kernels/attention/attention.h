@@ -17,6 +17,12 @@ struct AttentionShape {
   std::int64_t width = 0;  // of a head; the values' too
 
   std::int64_t rows() const { return batch * heads * queries; }
+  // Whether the tiled kernel gives whole heads to the workers, in order: in
+  // backward then each has near what it wrote in forward.
+  bool whole_heads() const {
+    constexpr std::int64_t kMany = 64, kFewQueries = 256;
+    return batch * heads >= kMany || queries <= kFewQueries;
+  }
 };
 
 // Rows of `width` adjacent numbers, one for each (batch, head, position): a

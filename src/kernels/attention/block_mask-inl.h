@@ -21,8 +21,6 @@ namespace qkv::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-inline constexpr float kLog2E = 1.44269504f;  // scores are in units of log2(e)
-
 // Where a block lies.
 struct Block {
   int64_t b, h;

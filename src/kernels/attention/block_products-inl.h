@@ -68,67 +68,44 @@ struct BlockRows {
   bool finite;
 };
 
-// out(query, c) += Σ_key weights(key, query)·x(key, c); `first`: out holds
+// kOverKeys: out(query, c) += Σ_key weights(key, query)·x(key, c), else
+// out(key, c) += Σ_query weights(key, query)·x(query, c). `first`: out holds
 // nothing yet.
-inline void add_over_keys(const AttentionProblem<float>& problem,
-                          const BlockRows& x, const Block& at,
-                          const BlockMask& mask, const float* weights,
-                          bool first, MutableRows out, Ahead& ahead) {
+template <bool kOverKeys>
+inline void add_over(const AttentionProblem<float>& problem, const BlockRows& x,
+                     const Block& at, const BlockMask& mask,
+                     const float* weights, bool first, MutableRows out,
+                     Ahead& ahead) {
   const int64_t vectors = out.stride / kLanes;
   const Start start = first ? Start::zero : Start::sums;
+  const int64_t rows = kOverKeys ? at.queries : at.keys;
+  const int64_t depth = kOverKeys ? at.keys : at.queries;
   if (mask.full)
-    return product<true>({weights, kBlock}, x.rows, out, at.queries, vectors,
-                         at.keys, start, ahead);
+    return product<kOverKeys>({weights, kBlock}, x.rows, out, rows, vectors,
+                              depth, start, ahead);
   if (x.finite) {
     const int64_t step = rows_together(vectors);
-    for (int64_t i = 0; i < at.queries; i += step) {
-      const int64_t count = std::min(step, at.queries - i);
-      const KeyRange keys = keys_in_block(problem, at, i, count);
-      product<true>({weights + keys.begin * kBlock + i, kBlock},
-                    {x.rows.data + keys.begin * x.rows.stride, x.rows.stride},
-                    {out.data + i * out.stride, out.stride}, count, vectors,
-                    keys.end - keys.begin, start, ahead);
+    for (int64_t i = 0; i < rows; i += step) {
+      const int64_t count = std::min(step, rows - i);
+      const KeyRange seen = kOverKeys ? keys_in_block(problem, at, i, count)
+                                      : queries_in_block(problem, at, i, count);
+      const int64_t from =
+          kOverKeys ? seen.begin * kBlock + i : i * kBlock + seen.begin;
+      product<kOverKeys>(
+          {weights + from, kBlock},
+          {x.rows.data + seen.begin * x.rows.stride, x.rows.stride},
+          {out.data + i * out.stride, out.stride}, count, vectors,
+          seen.end - seen.begin, start, ahead);
     }
     return;
   }
-  if (first) std::fill_n(out.data, at.queries * out.stride, 0.0f);
+  if (first) std::fill_n(out.data, rows * out.stride, 0.0f);
   for (int64_t j = 0; j < at.keys; ++j)
     for (std::uint64_t left = mask.visible[j]; left; left &= left - 1) {
       const int64_t i = std::countr_zero(left);
-      add_scaled(weights[j * kBlock + i], x.rows.data + j * x.rows.stride,
-                 vectors, out.data + i * out.stride);
-    }
-}
-
-// out(key, c) += Σ_query weights(key, query)·x(query, c).
-inline void add_over_queries(const AttentionProblem<float>& problem,
-                             const BlockRows& x, const Block& at,
-                             const BlockMask& mask, const float* weights,
-                             bool first, MutableRows out, Ahead& ahead) {
-  const int64_t vectors = out.stride / kLanes;
-  const Start start = first ? Start::zero : Start::sums;
-  if (mask.full)
-    return product<false>({weights, kBlock}, x.rows, out, at.keys, vectors,
-                          at.queries, start, ahead);
-  if (x.finite) {
-    const int64_t step = rows_together(vectors);
-    for (int64_t j = 0; j < at.keys; j += step) {
-      const int64_t count = std::min(step, at.keys - j);
-      const KeyRange queries = queries_in_block(problem, at, j, count);
-      product<false>(
-          {weights + j * kBlock + queries.begin, kBlock},
-          {x.rows.data + queries.begin * x.rows.stride, x.rows.stride},
-          {out.data + j * out.stride, out.stride}, count, vectors,
-          queries.end - queries.begin, start, ahead);
-    }
-    return;
-  }
-  if (first) std::fill_n(out.data, at.keys * out.stride, 0.0f);
-  for (int64_t j = 0; j < at.keys; ++j)
-    for (std::uint64_t left = mask.visible[j]; left; left &= left - 1) {
-      const int64_t i = std::countr_zero(left);
-      add_scaled(weights[j * kBlock + i], x.rows.data + i * x.rows.stride,
-                 vectors, out.data + j * out.stride);
+      const int64_t read = kOverKeys ? j : i, written = kOverKeys ? i : j;
+      add_scaled(weights[j * kBlock + i], x.rows.data + read * x.rows.stride,
+                 vectors, out.data + written * out.stride);
     }
 }
 

@@ -37,9 +37,6 @@ struct Head {
   int64_t b, h;
 };
 
-// Up to so many queries forward gives whole heads to workers, however few.
-constexpr int64_t kNearQueries = 4 * kBlock;
-
 // How the work is cut.
 struct Cut {
   explicit Cut(const AttentionShape& s)
@@ -139,8 +136,8 @@ void softmax_backward(const BlockMask& mask, const QueryRows& rows,
       for (int64_t j = strip.key; j < strip.key + strip.keys; ++j) {
         float* weight = weights + j * kBlock + i;
         float* dscore = dscores + j * kBlock + i;
-        Vec a = hn::Mul(exp2_of(hn::Sub(hn::Load(kTag, weight), base)),
-                        inverse_sum);
+        Vec a =
+            hn::Mul(exp2(hn::Sub(hn::Load(kTag, weight), base)), inverse_sum);
         Vec da = hn::Load(kTag, dscore);
         Vec kept = a;
         if (kDropout) {
@@ -209,13 +206,13 @@ bool add_block(const AttentionProblem<float>& problem, const Block& at,
                scratch.dscores, ahead);
   softmax_backward(problem, at, mask, rows, scratch);
   if (at.keys < keys.count && keys.empty) keys.set_zero();
-  add_over_queries(problem, rows.g, at, mask, scratch.weights, keys.empty,
-                   keys.dv, ahead);
-  add_over_queries(problem, rows.q, at, mask, scratch.dscores, keys.empty,
-                   keys.dk, ahead);
+  add_over<false>(problem, rows.g, at, mask, scratch.weights, keys.empty,
+                  keys.dv, ahead);
+  add_over<false>(problem, rows.q, at, mask, scratch.dscores, keys.empty,
+                  keys.dk, ahead);
   keys.empty = false;
-  add_over_keys(problem, keys.k, at, mask, scratch.dscores, first_keys,
-                {scratch.dq, wide}, ahead);
+  add_over<true>(problem, keys.k, at, mask, scratch.dscores, first_keys,
+                 {scratch.dq, wide}, ahead);
   return true;
 }
 
@@ -392,12 +389,10 @@ void backward(const AttentionProblem<float>& problem,
   const bool small = s.rows() * s.keys * s.width < kSerialWork;
   if (small)
     for (int64_t n = 0; n < tasks; ++n) task(n, 0);
-  else  // heads as forward shares them out: who wrote a row has it near
+  else
     parallel_for_worker(
         tasks, task,
-        cut.parts == 1 && (cut.heads >= 64 || s.queries <= kNearQueries)
-            ? Schedule::even
-            : Schedule::dynamic);
+        cut.parts == 1 && s.whole_heads() ? Schedule::even : Schedule::dynamic);
   if (!gradients.dq || cut.parts == 1) return;
   if (small)
     for (int64_t n = 0; n < cut.heads * blocks; ++n) sum_up(n);
@@ -424,6 +419,7 @@ void attention_flash_backward(const AttentionProblem<float>& problem,
   HWY_DYNAMIC_DISPATCH(backward)(problem, gradients, workspace);
 }
 std::int64_t attention_flash_backward_workspace(const AttentionShape& shape) {
+  if (is_short(shape)) return 0;
   return HWY_DYNAMIC_DISPATCH(backward_workspace)(shape);
 }
 

@@ -84,7 +84,7 @@ HWY_INLINE Vec column_exp(const BlockMask& mask, const Strip& strip,
                           float* scores, int64_t i, Vec base, Vec sum) {
   for (int64_t j = strip.key; j < strip.key + strip.keys; ++j) {
     float* score = scores + j * kBlock + i;
-    Vec p = exp2_of(hn::Sub(hn::Load(kTag, score), base));
+    Vec p = exp2(hn::Sub(hn::Load(kTag, score), base));
     if (kMasked) p = hn::IfThenElseZero(mask_at(mask.visible, j, i), p);
     sum = hn::Add(sum, p);
     if (kDropout) p = hn::IfThenElseZero(mask_at(mask.keep, j, i), p);
@@ -110,7 +110,7 @@ void fold_in(const Block& at, const BlockMask& mask, float* scores,
     if (!hn::AllFalse(kTag, grown)) {
       const Vec moved = hn::IfThenElse(grown, max, base);
       // Sums are 0 where nothing was seen: any factor would do that is finite.
-      const Vec factor = exp2_of(hn::Min(hn::Sub(base, moved), hn::Zero(kTag)));
+      const Vec factor = exp2(hn::Min(hn::Sub(base, moved), hn::Zero(kTag)));
       base = moved;
       sum = hn::Mul(sum, factor);
       hn::Store(base, kTag, softmax.base + i);
@@ -184,8 +184,8 @@ void write_weights(const AttentionProblem<float>& problem, Block at,
         for (int64_t i = strip.lane; i < strip.lane + strip.lanes;
              i += kLanes) {
           float* score = scratch.scores + j * kBlock + i;
-          Vec p = hn::Mul(exp2_of(hn::Sub(hn::Load(kTag, score),
-                                          hn::Load(kTag, softmax.base + i))),
+          Vec p = hn::Mul(exp2(hn::Sub(hn::Load(kTag, score),
+                                       hn::Load(kTag, softmax.base + i))),
                           hn::Load(kTag, softmax.sum + i));
           if (!mask.full)
             p = hn::IfThenElseZero(mask_at(mask.visible, j, i), p);
@@ -233,8 +233,8 @@ void add_keys(const AttentionProblem<float>& problem,
     store_rows(
         block.out, block.at.queries, wide,
         [&](int64_t i) { return block.softmax.factor[i]; }, false, out);
-  add_over_keys(problem, {{scratch.values, wide}, values_finite}, block.at,
-                mask, scratch.scores, block.first, out, ahead);
+  add_over<true>(problem, {{scratch.values, wide}, values_finite}, block.at,
+                 mask, scratch.scores, block.first, out, ahead);
   block.first = false;
 }
 
@@ -343,7 +343,7 @@ void forward(const AttentionProblem<float>& problem,
   };
   if (s.rows() * s.keys * s.width < kSerialWork) {
     for (int64_t head = 0; head < heads; ++head) whole_head(head, 0);
-  } else if (heads >= 64 || chunks == 1) {
+  } else if (s.whole_heads()) {
     parallel_for_worker(heads, whole_head);
   } else {  // the last queries first: under a causal mask they see most
     parallel_for_worker(
@@ -377,6 +377,7 @@ void attention_flash(const AttentionProblem<float>& problem,
   HWY_DYNAMIC_DISPATCH(forward)(problem, output, workspace);
 }
 std::int64_t attention_flash_workspace(const AttentionShape& shape) {
+  if (is_short(shape)) return 0;
   return HWY_DYNAMIC_DISPATCH(forward_workspace)(shape);
 }
 

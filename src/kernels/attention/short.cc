@@ -255,9 +255,9 @@ HWY_INLINE void short_softmax(const Batch& batch, const ShortMask& mask,
       for (int n = 0; n < kN; ++n) {
         const int64_t i = lane + n * kLanes;
         float* score = scores + j * kBlock + i;
-        const Vec p = hn::IfThenElseZero(
-            mask_in(visible, j, i),
-            exp2_of(hn::Sub(hn::Load(kTag, score), base[n])));
+        const Vec p =
+            hn::IfThenElseZero(mask_in(visible, j, i),
+                               exp2(hn::Sub(hn::Load(kTag, score), base[n])));
         sum[n] = hn::Add(sum[n], p);
         hn::Store(p, kTag, score);
       }
@@ -343,8 +343,8 @@ void forward_heads(const AttentionProblem<float>& problem,
         store_short_sums<true, kWide>(weights, values[n], mask.keys, s.queries,
                                       s.width, factor, to);
       } else {
-        add_over_keys(problem, {{values[n], kWide}, false}, at, mask.block,
-                      weights, true, {out, kWide}, nothing);
+        add_over<true>(problem, {{values[n], kWide}, false}, at, mask.block,
+                       weights, true, {out, kWide}, nothing);
         store_rows(out, s.queries, s.width, factor, false, to);
       }
     }
@@ -371,7 +371,7 @@ HWY_INLINE void short_softmax_backward(const AttentionProblem<float>& problem,
         const Vec x =
             hn::Sub(hn::Load(kTag, weight), hn::Load(kTag, softmax.base + i));
         const Vec a = hn::IfThenElseZero(
-            seen, hn::Mul(exp2_of(x), hn::Load(kTag, softmax.inverse_sum + i)));
+            seen, hn::Mul(exp2(x), hn::Load(kTag, softmax.inverse_sum + i)));
         Vec kept = a, da = hn::Load(kTag, dscore);
         if (dropout) {
           const Mask keep = mask_in(mask.block.keep, j, i);
@@ -429,8 +429,8 @@ HWY_INLINE void store_gradients(const AttentionProblem<float>& problem,
       store_short_sums<false, kWide>(factors, x, mask.queries, at.keys, s.width,
                                      constant, to);
     } else {
-      add_over_queries(problem, {{x, kWide}, false}, at, mask.block, factors,
-                       true, out, nothing);
+      add_over<false>(problem, {{x, kWide}, false}, at, mask.block, factors,
+                      true, out, nothing);
       store_rows(sums, at.keys, s.width, constant, false, to);
     }
     for (int64_t j = at.keys; j < s.keys; ++j)
@@ -445,8 +445,8 @@ HWY_INLINE void store_gradients(const AttentionProblem<float>& problem,
     store_short_sums<true, kWide>(dscores, head.k, mask.keys, s.queries,
                                   s.width, constant, to);
   } else {
-    add_over_keys(problem, {{head.k, kWide}, false}, at, mask.block, dscores,
-                  true, out, nothing);
+    add_over<true>(problem, {{head.k, kWide}, false}, at, mask.block, dscores,
+                   true, out, nothing);
     store_rows(sums, s.queries, s.width, constant, false, to);
   }
 }

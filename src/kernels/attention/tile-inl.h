@@ -1,6 +1,5 @@
-// The arithmetic of one block of the tiled kernel: register-tiled products, the
-// exponential, copies and transpositions. Compiled once for each instruction
-// set.
+// The arithmetic of one block of the tiled kernel: register-tiled products,
+// copies and transpositions. Compiled once for each instruction set.
 //
 // Blocks are 64 queries by 64 keys. Queries lie in the lanes of the vectors, so
 // scores are stored as (key, query): the softmax runs down the columns. Sums
@@ -18,6 +17,7 @@
 #include <algorithm>
 #include <cstdint>
 //
+#include "kernels/math-inl.h"
 #include "kernels/register_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -142,29 +142,6 @@ void product(Rows a, Rows b, MutableRows c, int64_t rows, int64_t vectors,
     left == 2 ? run.template operator()<kWidest == 4 ? 8 : 4, 2>()
               : run.template operator()<8, 1>();
   }
-}
-
-// 2^x for x <= 0 (a little above does no harm), 0 from 2^-99.5 down, so that no
-// product with it becomes denormal. Rounding to the nearest whole n by adding
-// 1.5·2²³ leaves n in the low bits; the 100 in the same constant makes them the
-// exponent of 2^(n-27), which for n = -100 is that of 0. 2^(x-n) times 2^27 by
-// a polynomial of degree 5 with value 2^27 at 0, its largest relative error
-// least (Lawson's iteration): 1.7e-7 with rounding. NaN stays NaN: Max returns
-// its second operand then, and the polynomial carries it.
-HWY_INLINE Vec exp2_of(Vec x) {
-  const Vec magic = set(12582912.0f + 100.0f);
-  x = hn::Max(set(-100.0f), x);
-  const Vec shifted = hn::Add(x, magic);
-  const Vec f = hn::Sub(x, hn::Sub(shifted, magic));
-  Vec p = set(0x1.5bba14p+17f);
-  p = hn::MulAdd(p, f, set(0x1.3cea88p+20f));
-  p = hn::MulAdd(p, f, set(0x1.c6b752p+22f));
-  p = hn::MulAdd(p, f, set(0x1.ebf9bcp+24f));
-  p = hn::MulAdd(p, f, set(0x1.62e42ap+26f));
-  p = hn::MulAdd(p, f, set(0x1p+27f));
-  const hn::RebindToUnsigned<F32> bits;
-  return hn::Mul(
-      p, hn::BitCast(kTag, hn::ShiftLeft<23>(hn::BitCast(bits, shifted))));
 }
 
 // to(i,c) = from(i,c), with zeros up to whole padded rows, and up to a multiple

@@ -62,7 +62,7 @@ using std::int64_t;
 
 // Places along n that are summed in one go: about 16 Ki elements.
 int64_t chunk_length(int64_t inner) {
-  return std::max<int64_t>(32, 16384 / std::max<int64_t>(inner, 1));
+  return std::max<int64_t>(kRowChunk, 16384 / std::max<int64_t>(inner, 1));
 }
 
 int64_t chunk_count(int64_t n, int64_t inner) {

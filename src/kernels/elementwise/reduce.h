@@ -6,7 +6,8 @@
 
 namespace qkv::kernels {
 
-// Elements of workspace that sum_axis wants; 0 when n is short.
+// Elements of workspace that sum_axis wants; 0 when n is short, kRowChunk
+// (kernels/cut.h) at most.
 std::int64_t sum_axis_workspace(std::int64_t outer, std::int64_t n,
                                 std::int64_t inner);
 

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "core/divide.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm/block_product.cc"
 #include <hwy/foreach_target.h>
@@ -34,10 +36,6 @@ constexpr int64_t kCacheLine = 16;  // in floats
 // Elements of A, of C, from which on they are taken to lie beyond a core's own
 // caches.
 constexpr int64_t kFar = 1 << 18;
-
-int64_t parts_of(int64_t size, int64_t part) {
-  return (size + part - 1) / part;
-}
 
 // The part of op(B) that is being worked on, (depth, vectors · kLanes), with
 // zeros beyond `cols`.
@@ -188,9 +186,9 @@ void multiply_block(const BlockProduct& g) {
   const bool c_far = g.rows * g.ldc > kFar;
   const bool shallow = g.trans_a && g.lda >= kFarApart;
   const int64_t depths =
-      parts_of(g.depth, shallow ? kPanelDepth / 2 : kPanelDepth);
-  const int64_t vectors = parts_of(g.cols, kLanes);
-  const int64_t panels = parts_of(vectors, kPanelVectors);
+      ceil_div(g.depth, shallow ? kPanelDepth / 2 : kPanelDepth);
+  const int64_t vectors = ceil_div(g.cols, kLanes);
+  const int64_t panels = ceil_div(vectors, kPanelVectors);
   // What is passed over again and again should stay in the second cache: a
   // panel's columns of C and all of A, or all of C and a stretch of A.
   const bool by_panel = g.depth <= g.cols;
@@ -202,7 +200,7 @@ void multiply_block(const BlockProduct& g) {
     const int64_t end = std::min(vectors * (n + 1) / panels * kLanes, g.cols);
     const Panel p{
         panel,           g.depth * (d + 1) / depths - k,
-        end - begin,     static_cast<int>(parts_of(end - begin, kLanes)),
+        end - begin,     static_cast<int>(ceil_div(end - begin, kLanes)),
         n == 0 && a_far, d == 0 && c_far};
     if (g.trans_b)
       transpose_panel(g.b + begin * g.ldb + k, g.ldb, g.alpha, p, panel);

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/divide.h"
+
 namespace qkv::kernels {
 namespace {
 
 using std::int64_t;
 
-// Multiply-adds that are worth waking another worker (about 2 µs).
-constexpr double kWorkerWork = 1 << 18;
 // A block of C, its rows of A and a panel of op(B) stay in a core's L2; where k
 // is long, C and a stretch of A do.
 constexpr int64_t kMaxRows = 256, kMaxCols = 512;
@@ -27,14 +27,9 @@ constexpr int64_t kRowStep = 8, kColStep = 16, kDepthStep = 64;
 // rows or columns more.
 constexpr int64_t kRowsMore = 12, kColsMore = 8;
 
-int64_t parts_of(int64_t size, int64_t part) {
-  return (size + part - 1) / part;
-}
-
 // About size / parts, a multiple of step.
 int64_t part_size(int64_t size, int64_t parts, int64_t step) {
-  const int64_t even = parts_of(size, parts);
-  return std::min(size, parts_of(even, step) * step);
+  return std::min(size, round_up(ceil_div(size, parts), step));
 }
 
 int64_t cut_depth(int64_t m, int64_t n, int64_t k) {
@@ -56,7 +51,7 @@ void cut_for(int64_t m, int64_t n, int64_t workers, GemmCut& cut) {
   int64_t least = std::numeric_limits<int64_t>::max();
   for (int64_t row_parts = workers; row_parts >= 1; --row_parts) {
     const int64_t rows = part_size(m, row_parts, kRowStep);
-    const int64_t cols = part_size(n, parts_of(workers, row_parts), kColStep);
+    const int64_t cols = part_size(n, ceil_div(workers, row_parts), kColStep);
     const int64_t cost = (rows + kRowsMore) * (cols + kColsMore);
     if (cost >= least) continue;
     least = cost;
@@ -65,36 +60,39 @@ void cut_for(int64_t m, int64_t n, int64_t workers, GemmCut& cut) {
   }
 }
 
-GemmCut cut(int64_t m, int64_t n, int64_t k, bool deep, int64_t depth,
-            int64_t workers) {
+GemmCut cut_blocks(int64_t m, int64_t n, int64_t k, bool deep, int64_t depth,
+                   int64_t workers) {
   const int64_t most_rows = deep ? kDeepRows : kMaxRows;
   const int64_t most_cols = deep ? kDeepCols : kMaxCols;
-  GemmCut cut{m, n, depth, 1, 1, parts_of(k, depth), false};
-  const double work =
-      static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  const double worth = work / kWorkerWork;
-  if (worth < static_cast<double>(workers))
-    workers = std::max<int64_t>(1, static_cast<int64_t>(worth));
-  workers = parts_of(workers, cut.depth_parts);
+  GemmCut cut{m, n, depth, 1, 1, ceil_div(k, depth), false};
+  workers = ceil_div(worth_workers(m, n, k, workers), cut.depth_parts);
   cut.large =
-      parts_of(m, kMaxRows) * parts_of(n, kMaxCols) >= kManyBlocks * workers;
+      ceil_div(m, most_rows) * ceil_div(n, most_cols) >= kManyBlocks * workers;
   if (!cut.large) cut_for(m, n, workers, cut);
-  cut.rows = part_size(cut.rows, parts_of(cut.rows, most_rows), kRowStep);
-  cut.cols = part_size(cut.cols, parts_of(cut.cols, most_cols), kColStep);
-  cut.row_parts = parts_of(m, cut.rows);
-  cut.col_parts = parts_of(n, cut.cols);
+  cut.rows = part_size(cut.rows, ceil_div(cut.rows, most_rows), kRowStep);
+  cut.cols = part_size(cut.cols, ceil_div(cut.cols, most_cols), kColStep);
+  cut.row_parts = ceil_div(m, cut.rows);
+  cut.col_parts = ceil_div(n, cut.cols);
   return cut;
 }
 
 }  // namespace
 
+int64_t worth_workers(int64_t m, int64_t n, int64_t k, int64_t workers) {
+  constexpr double kWorkerWork = 1 << 18;  // about 2 µs
+  const double worth = static_cast<double>(m) * static_cast<double>(n) *
+                       static_cast<double>(k) / kWorkerWork;
+  return static_cast<int64_t>(
+      std::clamp<double>(worth, 1, static_cast<double>(workers)));
+}
+
 GemmCut cut_gemm(int64_t m, int64_t n, int64_t k, bool deep, int workers) {
-  return cut(m, n, k, deep, deep ? cut_depth(m, n, k) : k, workers);
+  return cut_blocks(m, n, k, deep, deep ? cut_depth(m, n, k) : k, workers);
 }
 
 GemmCut cut_gemm_batched(int64_t batch, int64_t m, int64_t n, int64_t k,
                          int workers) {
-  return cut(m, n, k, false, k, parts_of(workers, batch));
+  return cut_blocks(m, n, k, false, k, ceil_div(workers, batch));
 }
 
 int64_t block_cost(int64_t rows, int64_t cols, int64_t k) {

@@ -15,6 +15,10 @@ struct GemmCut {
   std::int64_t blocks() const { return row_parts * col_parts * depth_parts; }
 };
 
+// How many of the workers a product of that size is worth waking, one at least.
+std::int64_t worth_workers(std::int64_t m, std::int64_t n, std::int64_t k,
+                           std::int64_t workers);
+
 // m, n, k >= 1. The depth is cut only when asked, and by the shape alone: the
 // parts' sums are rounded. Rows and columns, which change no bit, are cut for
 // the workers.

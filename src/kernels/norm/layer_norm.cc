@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/divide.h"
 #include "kernels/cut.h"
 #include "kernels/path.h"
 
@@ -90,7 +91,7 @@ using std::int64_t;
 
 // Rows whose dgamma and dbeta are summed together are a chunk; the sums of the
 // chunks are then added in order.
-int64_t chunks_of(int64_t rows) { return (rows + kNormChunk - 1) / kNormChunk; }
+int64_t chunks_of(int64_t rows) { return ceil_div(rows, kRowChunk); }
 
 template <class T>
 void layer_norm_row(const T* x, const T* gamma, const T* beta, int64_t n, T eps,
@@ -156,9 +157,9 @@ template <class T>
 void layer_norm_backward_rows(const LayerNormBackward<T>& p, int64_t begin,
                               int64_t end) {
   const int64_t n = p.n;
-  for (int64_t first = begin; first < end; first += kNormChunk) {
-    const int64_t last = std::min(end, first + kNormChunk);
-    T* part = p.workspace + first / kNormChunk * 2 * n;
+  for (int64_t first = begin; first < end; first += kRowChunk) {
+    const int64_t last = std::min(end, first + kRowChunk);
+    T* part = p.workspace + first / kRowChunk * 2 * n;
     std::fill_n(part, 2 * n, T{0});
     if constexpr (std::is_same_v<T, float>)
       if (use_fast<T>()) {
@@ -174,9 +175,9 @@ void layer_norm_backward_rows(const LayerNormBackward<T>& p, int64_t begin,
 }
 
 template <class T>
-void layer_norm_backward_sums(const LayerNormBackward<T>& p, T* dgamma,
-                              T* dbeta) {
-  const int64_t n = p.n, chunks = chunks_of(p.rows);
+void layer_norm_backward_sums(const T* workspace, int64_t rows, int64_t n,
+                              T* dgamma, T* dbeta) {
+  const int64_t chunks = chunks_of(rows);
   for_elements(n, 2 * std::max<int64_t>(chunks, 1),
                [&](int64_t begin, int64_t end) {
                  for (int which = 0; which < 2; ++which) {
@@ -184,7 +185,7 @@ void layer_norm_backward_sums(const LayerNormBackward<T>& p, T* dgamma,
                    if (!out) continue;
                    std::fill(out + begin, out + end, T{0});
                    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-                     const T* part = p.workspace + (chunk * 2 + which) * n;
+                     const T* part = workspace + (chunk * 2 + which) * n;
                      for (int64_t i = begin; i < end; ++i) out[i] += part[i];
                    }
                  }
@@ -193,12 +194,12 @@ void layer_norm_backward_sums(const LayerNormBackward<T>& p, T* dgamma,
 
 template <class T>
 void layer_norm_backward(const LayerNormBackward<T>& p, T* dgamma, T* dbeta) {
-  for_rows(chunks_of(p.rows), kNormChunk * 8 * p.n,
+  for_rows(chunks_of(p.rows), kRowChunk * 8 * p.n,
            [&](int64_t begin, int64_t end) {
-             layer_norm_backward_rows(p, begin * kNormChunk,
-                                      std::min(end * kNormChunk, p.rows));
+             layer_norm_backward_rows(p, begin * kRowChunk,
+                                      std::min(end * kRowChunk, p.rows));
            });
-  layer_norm_backward_sums(p, dgamma, dbeta);
+  layer_norm_backward_sums<T>(p.workspace, p.rows, p.n, dgamma, dbeta);
 }
 
 template void layer_norm(const float*, const float*, const float*, int64_t,
@@ -209,10 +210,10 @@ template void layer_norm_backward_rows(const LayerNormBackward<float>&, int64_t,
                                        int64_t);
 template void layer_norm_backward_rows(const LayerNormBackward<double>&,
                                        int64_t, int64_t);
-template void layer_norm_backward_sums(const LayerNormBackward<float>&, float*,
+template void layer_norm_backward_sums(const float*, int64_t, int64_t, float*,
                                        float*);
-template void layer_norm_backward_sums(const LayerNormBackward<double>&,
-                                       double*, double*);
+template void layer_norm_backward_sums(const double*, int64_t, int64_t, double*,
+                                       double*);
 template void layer_norm_backward(const LayerNormBackward<float>&, float*,
                                   float*);
 template void layer_norm_backward(const LayerNormBackward<double>&, double*,

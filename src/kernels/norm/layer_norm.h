@@ -30,13 +30,13 @@ template <class T>
 void layer_norm_backward(const LayerNormBackward<T>& p, T* dgamma, T* dbeta);
 
 // Its two halves, for whoever has dy row by row: dx and the parts of some rows,
-// begin a multiple of kNormChunk; then the sums over the parts.
-inline constexpr std::int64_t kNormChunk = 32;
+// begin a multiple of kRowChunk; then the sums over the parts, as they lie in
+// the workspace.
 template <class T>
 void layer_norm_backward_rows(const LayerNormBackward<T>& p, std::int64_t begin,
                               std::int64_t end);
 template <class T>
-void layer_norm_backward_sums(const LayerNormBackward<T>& p, T* dgamma,
-                              T* dbeta);
+void layer_norm_backward_sums(const T* workspace, std::int64_t rows,
+                              std::int64_t n, T* dgamma, T* dbeta);
 
 }  // namespace qkv::kernels
